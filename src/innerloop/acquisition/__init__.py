@@ -1,0 +1,1 @@
+"""Acquisition functions: utilities and the forms in which their expectation is estimated."""

@@ -1,0 +1,49 @@
+"""Base draws z ~ N(0, I) for the reparameterization Y = mean + L z (eq. 3)."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.special import ndtri
+
+from innerloop import checks
+from innerloop.checks import Array
+
+Seed = int | np.random.Generator | None
+
+
+def iid_normal(m: int, q: int, seed: Seed = None) -> Array:
+    """m independent draws from N(0, I_q): (m, q)."""
+    shape = checks.count("m", m), checks.count("q", q)
+    return np.random.default_rng(seed).standard_normal(shape)
+
+
+def sobol_normal(m: int, q: int, seed: Seed = None) -> Array:
+    """m quasi-random draws from N(0, I_q), by a scrambled Sobol sequence: (m, q).
+
+    Best with m a power of two; otherwise the first m points of the next power of two.
+    """
+    from scipy.stats import qmc  # slow to import
+
+    m, q = checks.count("m", m), checks.count("q", q)
+    sequence = qmc.Sobol(q, scramble=True, rng=np.random.default_rng(seed))
+    uniform = sequence.random_base2(int(m - 1).bit_length())[:m]
+    # The sequence may contain an exact 0, whose normal quantile is infinite.
+    half_cell = 2.0**-54
+    draws: Array = ndtri(np.clip(uniform, half_cell, 1.0 - half_cell))
+    return draws
+
+
+class FreshDraws:
+    """New independent draws at every call, for stochastic ascent (section 4, "Maximizers").
+
+    Pass an instance in place of the array z. Two instances with the same seed give the same
+    sequence of draws.
+    """
+
+    def __init__(self, m: int, q: int, seed: Seed = None) -> None:
+        self.shape = checks.count("m", m), checks.count("q", q)
+        self._generator = np.random.default_rng(seed)
+
+    def __call__(self) -> Array:
+        """The next (m, q) draws."""
+        return self._generator.standard_normal(self.shape)

@@ -1,0 +1,162 @@
+"""The joint form: Monte Carlo estimate of the expected utility of q queries at once (eq. 1-5)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from innerloop import checks, linalg
+from innerloop.acquisition.fantasies import Fantasies
+from innerloop.acquisition.utility import Utility
+from innerloop.checks import Array
+from innerloop.errors import InputError
+from innerloop.surrogate.gaussian_process import Posterior
+
+# Floats that one shard of query sets may keep in flight; more sets are evaluated shard by shard.
+_WORKSPACE = 2**21
+
+
+class Estimator(Protocol):
+    """An acquisition function bound to a posterior and its pending points."""
+
+    pending: int
+
+    def floats_per_set(self, m: int, q: int) -> int:
+        """Size of the arrays that one query set needs."""
+
+    def evaluate(self, X: Array, z: Array, gradient: bool) -> tuple[Array, Array | None]:
+        """Values (R,), and gradients (R, q, d) if asked for; X: (R, q, d), z: (m, pending + q)."""
+
+
+class Lookahead(Protocol):
+    """A utility of what the outcomes teach elsewhere (ES, KG), rather than of the outcomes."""
+
+    def bind(self, posterior: Posterior, pending: Array | None) -> Estimator:
+        """The estimator of this utility under a posterior."""
+
+
+class Joint:
+    """L_m(X) = 1/m sum_k l(Y^k), Y^k = mean + L z^k (eq. 3), and its sample-path gradient (eq. 4).
+
+    utility: a `Utility`, `EntropySearch` or `KnowledgeGradient`. pending: (p, d) points being
+    evaluated. z: base draws (m, p + q), the pending points' first; an array for a deterministic
+    estimate, or `FreshDraws` for new draws at every evaluation.
+    """
+
+    def __init__(
+        self,
+        utility: Utility | Lookahead,
+        posterior: Posterior,
+        z: ArrayLike | Callable[[], Array],
+        *,
+        pending: ArrayLike | None = None,
+    ) -> None:
+        points = None if pending is None else checks.points("pending", pending, posterior.d)
+        self.utility = utility
+        self.posterior = posterior
+        self._draw = z if callable(z) else _always(checks.base_draws("z", z))
+        self._estimator: Estimator = (
+            _MyopicEstimator(utility, posterior, points)
+            if isinstance(utility, Utility)
+            else utility.bind(posterior, points)
+        )
+
+    def value(self, X: ArrayLike) -> Array:
+        """Acquisition values of R query sets: (R, q, d) -> (R,)."""
+        return self._evaluate(X, gradient=False)[0]
+
+    def value_and_grad(self, X: ArrayLike) -> tuple[Array, Array]:
+        """Acquisition values and their gradients: (R, q, d) -> (R,), (R, q, d)."""
+        value, grad = self._evaluate(X, gradient=True)
+        assert grad is not None  # narrows the type; asked for above
+        return value, grad
+
+    def _evaluate(self, X: ArrayLike, gradient: bool) -> tuple[Array, Array | None]:
+        sets = checks.query_sets("X", X, self.posterior.d)
+        q, p = sets.shape[1], self._estimator.pending
+        z = self._draw()
+        if z.shape[1] < p + q:
+            raise InputError(
+                f"z has {z.shape[1]} columns, but {p} pending points and q={q} queries need {p + q}"
+            )
+        z = z[:, : p + q]
+        shard = max(1, _WORKSPACE // self._estimator.floats_per_set(z.shape[0], q))
+        if shard >= sets.shape[0]:
+            return self._estimator.evaluate(sets, z, gradient)
+        values, grads = zip(
+            *(
+                self._estimator.evaluate(sets[i : i + shard], z, gradient)
+                for i in range(0, sets.shape[0], shard)
+            ),
+            strict=True,
+        )
+        return np.concatenate(values), np.concatenate(grads) if gradient else None
+
+
+class _MyopicEstimator:
+    """max over the batch of a pointwise utility; pending points raise the floor of every path."""
+
+    def __init__(self, utility: Utility, posterior: Posterior, pending: Array | None) -> None:
+        self.utility = utility
+        self.fantasies = Fantasies(posterior)
+        self.pending = 0
+        if pending is not None:
+            self.fantasies, self.pending_paths = self.fantasies.append(pending)
+            self.pending = pending.shape[0]
+
+    def floats_per_set(self, m: int, q: int) -> int:
+        return q * (self.fantasies.posterior.n + m)
+
+    def evaluate(self, X: Array, z: Array, gradient: bool) -> tuple[Array, Array | None]:
+        belief = self.fantasies.posterior.unchecked_belief(X)
+        mean, factor = self.fantasies.paths(belief)
+        residual = factor @ z.T  # (R, q, m); eq. 3
+        grades = self.utility.grade(mean[..., None], residual)
+        best = grades.max(axis=1)
+        if self.pending:
+            best = np.maximum(best, self._pending_best(z))
+        value = best.mean(axis=1)
+        if not gradient:
+            return value, None
+        # Eq. 4, right to left: the utility's slope reaches the path that attains the maximum.
+        d_mean, d_residual = self.utility.grade_slopes(mean[..., None], residual)
+        weights = (grades == best[:, None, :]) * (1.0 / z.shape[0])
+        weighted = weights * d_residual
+        d_factor = weighted @ z
+        d_belief_mean = (weighted if d_mean is d_residual else weights * d_mean).sum(axis=-1)
+        L, d_L = factor[..., self.pending :], d_factor[..., self.pending :]
+        d_cov = linalg.cholesky_pullback(L, d_L)
+        d_loadings = d_factor[..., : self.pending] if self.pending else None
+        return value, belief.pullback(d_belief_mean, d_cov, d_loadings)
+
+    def _pending_best(self, z: Array) -> Array:
+        mean, factor = self.pending_paths
+        best: Array = self.utility.grade(mean[:, None], factor @ z[:, : self.pending].T).max(axis=0)
+        return best
+
+
+def expected_utility(utility: Utility, mean: ArrayLike, cov: ArrayLike, z: ArrayLike) -> Array:
+    """1/m sum_k l(mean + L z^k) at a given belief (eq. 3).
+
+    mean: (..., q), cov: (..., q, q), z: (m, q) -> (...).
+    """
+    center, sigma = checks.floats("mean", mean), checks.floats("cov", cov)
+    draws = checks.base_draws("z", z)
+    q = draws.shape[1]
+    if center.ndim == 0 or center.shape[-1] != q or sigma.shape != (*center.shape, q):
+        raise InputError(
+            f"with z of shape {draws.shape}, mean must have shape (..., {q}) and cov "
+            f"(..., {q}, {q}), got {center.shape} and {sigma.shape}"
+        )
+    # A belief without any variance still needs a scale for the jitter: one too small to be seen.
+    scale = max(float(sigma.max()), 1e-30)
+    residual = linalg.cholesky(sigma, scale) @ draws.T
+    value: Array = utility.grade(center[..., None], residual).max(axis=-2).mean(axis=-1)
+    return value
+
+
+def _always(z: Array) -> Callable[[], Array]:
+    return lambda: z

@@ -1,0 +1,85 @@
+"""What entropy search and knowledge gradient share: how outcomes at the queries move the belief
+over a discretization.
+
+Subscripts as in Table 1: a for the query set, b for the discretization. Given noisy outcomes
+y_a = mean_a + L_a z_a, the belief over f_b has
+
+    mean_b|a = mean_b + S z_a,   cov_b|a = cov_b - S S^T,   S = cov_ba L_a^-T,
+
+so both utilities are functions of the sway S alone. Appending b to the posterior as if it had
+been observed makes cov_ab = features_b L_b^T: no kernel is evaluated between queries
+and discretization that the posterior does not evaluate anyway.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+
+from innerloop import linalg
+from innerloop.checks import Array
+from innerloop.surrogate.gaussian_process import Posterior
+
+
+@dataclass(frozen=True, eq=False)
+class Outlook:
+    """The belief over the discretization before the queries are observed.
+
+    mean: (B,); cov: (B, B); pending_sway: (p, B), S^T of the pending points; scale: the
+    kernel variance.
+    """
+
+    mean: Array
+    cov: Array
+    pending_sway: Array
+    scale: float
+
+    def pending_mean(self, z: Array) -> Array:
+        """Mean over the discretization once pending outcomes z (m, p) are in: (m, B)."""
+        return self.mean + z @ self.pending_sway
+
+
+class LookaheadEstimator(ABC):
+    """Binds a utility of the sway to a posterior; subclasses grade the sway."""
+
+    def __init__(self, points: Array, posterior: Posterior, pending: Array | None) -> None:
+        self.noise = posterior.query_noise
+        self.pending = 0 if pending is None else pending.shape[0]
+        # What is learnt from pending points and queries comes through noisy observations.
+        seen = posterior if pending is None else posterior.fantasize(pending, self.noise)
+        belief = seen.unchecked_belief(points)
+        scale = posterior.gp.kernel.variance
+        pending_sway = belief.features[:, posterior.n :].T
+        self.outlook = Outlook(belief.mean, belief.cov, pending_sway, scale)
+        self.chol = linalg.cholesky(belief.cov, scale)
+        self.extended = seen.fantasize(points)
+        self.size = points.shape[0]
+
+    @abstractmethod
+    def floats_per_set(self, m: int, q: int) -> int:
+        """Size of the arrays that one query set needs."""
+
+    @abstractmethod
+    def grade(self, sway: Array, z: Array, gradient: bool) -> tuple[Array, Array | None]:
+        """Value (R,) and gradient (R, q, B) with respect to the sway S^T (R, q, B)."""
+
+    def evaluate(self, X: Array, z: Array, gradient: bool) -> tuple[Array, Array | None]:
+        """Values (R,) and gradients (R, q, d) at X (R, q, d), z: (m, pending + q)."""
+        belief = self.extended.unchecked_belief(X)
+        features = belief.features[..., -self.size :]
+        # Appending b took its part out of the queries' covariance: put it back.
+        cov_a = belief.cov + features @ features.swapaxes(-1, -2)
+        cov_a = cov_a + self.noise * np.eye(X.shape[1])
+        L_a = linalg.cholesky(cov_a, self.outlook.scale)
+        inverse = np.linalg.inv(L_a)
+        sway = inverse @ (features @ self.chol.T)
+        value, d_sway = self.grade(sway, z, gradient)
+        if d_sway is None:
+            return value, None
+        d_cov_ab = inverse.swapaxes(-1, -2) @ d_sway
+        d_L = -d_cov_ab @ sway.swapaxes(-1, -2)
+        d_cov_a = linalg.cholesky_pullback(L_a, d_L)
+        d_features = d_cov_ab @ self.chol + 2.0 * d_cov_a @ features
+        return value, belief.pullback(np.zeros_like(belief.mean), d_cov_a, d_features)

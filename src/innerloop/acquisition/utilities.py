@@ -1,0 +1,157 @@
+"""The four myopic maximal utilities of Table 1: EI, PI, SR and UCB."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import expit
+
+from innerloop import checks
+from innerloop.acquisition.normal import log_below, log_positive_part, positive_part
+from innerloop.acquisition.utility import Gain, Utility
+from innerloop.checks import Array
+from innerloop.errors import InputError
+
+
+@dataclass(frozen=True)
+class ExpectedImprovement(Utility):
+    """max(Y - threshold, 0): by how much a batch improves on the threshold."""
+
+    threshold: float
+
+    empty = 0.0
+
+    def __post_init__(self) -> None:
+        checks.scalar("threshold", self.threshold)
+
+    def value(self, Y: Array) -> Array:
+        return np.maximum(Y - self.threshold, 0.0)
+
+    def slope(self, Y: Array) -> Array:
+        return (self.threshold < Y).astype(np.float64)
+
+    def gain(self, mean: Array, shift: Array, sd: Array, floor: Array | None) -> Gain:
+        """s h(u), u = (m_i - b_i) / s, b_i = max(threshold, fantasies of state i) (eq. 18)."""
+        h, below, density = positive_part(self._standardized(mean, shift, sd, floor))
+        return Gain(sd * h, below, below, density)
+
+    def log_gain(self, mean: Array, shift: Array, sd: Array, floor: Array | None) -> Gain:
+        """log s + log h(u)."""
+        u = self._standardized(mean, shift, sd, floor)
+        log_h, below_ratio, density_ratio = log_positive_part(u)
+        slope = below_ratio / sd
+        return Gain(np.log(sd) + log_h, slope, slope, density_ratio / sd)
+
+    def _standardized(self, mean: Array, shift: Array, sd: Array, floor: Array | None) -> Array:
+        held = 0.0 if floor is None else floor
+        u: Array = (mean - self.threshold + (shift - held)) / sd
+        return u
+
+
+@dataclass(frozen=True)
+class ProbabilityOfImprovement(Utility):
+    """Whether an outcome exceeds the threshold, relaxed to a sigmoid with a temperature (eq. 6).
+
+    The relaxation concerns the joint form only. Closed forms (`marginal`, `gain`) are exact.
+    The temperature is in the units of Y.
+    """
+
+    threshold: float
+    temperature: float = 1e-2
+
+    empty = 0.0
+
+    def __post_init__(self) -> None:
+        checks.scalar("threshold", self.threshold)
+        checks.positive("temperature", checks.scalar("temperature", self.temperature))
+
+    def value(self, Y: Array) -> Array:
+        relaxed: Array = expit((Y - self.threshold) / self.temperature)  # eq. 6
+        return relaxed
+
+    def slope(self, Y: Array) -> Array:
+        p = self.value(Y)
+        return p * (1.0 - p) / self.temperature
+
+    def hold(self, floor: Array | None, mean: Array, residual: Array) -> Array:
+        best: Array = (mean + residual > self.threshold).max(axis=0).astype(np.float64)
+        return best if floor is None else np.maximum(floor, best)
+
+    def gain(self, mean: Array, shift: Array, sd: Array, floor: Array | None) -> Gain:
+        """Phi((m_i - threshold) / s) for states with no fantasy above the threshold, else 0."""
+        u = (mean - self.threshold + shift) / sd
+        _, below, density = positive_part(u)
+        still_open = 1.0 if floor is None else 1.0 - floor
+        slope = still_open * density / sd
+        return Gain(still_open * below, slope, slope, -u * slope)
+
+    def log_gain(self, mean: Array, shift: Array, sd: Array, floor: Array | None) -> Gain:
+        """log Phi(u), -inf for states with a fantasy above the threshold."""
+        u = (mean - self.threshold + shift) / sd
+        log_p, slope = log_below(u)
+        if floor is not None:
+            log_p = np.where(floor > 0.0, -np.inf, log_p)
+        slope = slope / sd
+        return Gain(log_p, slope, slope, -u * slope)
+
+
+@dataclass(frozen=True)
+class SimpleRegret(Utility):
+    """Y itself: the best outcome of the batch."""
+
+    def value(self, Y: Array) -> Array:
+        return Y
+
+    def slope(self, Y: Array) -> Array:
+        return np.ones_like(Y)
+
+    def gain(self, mean: Array, shift: Array, sd: Array, floor: Array | None) -> Gain:
+        """s h((m_i - b_i) / s), b_i the best fantasy; the mean for the empty batch."""
+        if floor is None:
+            one = np.ones_like(shift)
+            return Gain(mean + shift, one, one, np.zeros_like(shift))
+        h, below, density = positive_part((mean + (shift - floor)) / sd)
+        return Gain(sd * h, below, below, density)
+
+
+@dataclass(frozen=True)
+class UpperConfidenceBound(Utility):
+    """mean + sqrt(beta pi / 2) |Y - mean|: in expectation mean + sqrt(beta) sd (eq. 7, 14-17)."""
+
+    beta: float = 2.0
+
+    def __post_init__(self) -> None:
+        checks.positive("beta", checks.scalar("beta", self.beta))
+
+    @property
+    def spread(self) -> float:
+        """sqrt(beta pi / 2), the factor on the residuals."""
+        return float(np.sqrt(0.5 * self.beta * np.pi))
+
+    def value(self, Y: Array) -> Array:
+        raise InputError(
+            "UpperConfidenceBound grades residuals around a mean: use grade(mean, residual)"
+        )
+
+    def grade(self, mean: Array, residual: Array) -> Array:
+        return mean + self.spread * np.abs(residual)  # eq. 7
+
+    def grade_slopes(self, mean: Array, residual: Array) -> tuple[Array, Array]:
+        return np.ones_like(residual), self.spread * np.sign(residual)
+
+    def gain(self, mean: Array, shift: Array, sd: Array, floor: Array | None) -> Gain:
+        """c s [h((delta - t) / s) + h((-delta - t) / s)] for t > 0, else c (E|delta + s z| - t).
+
+        delta is the shift, c = sqrt(beta pi / 2), t = (b_i - mean) / c. Both cases are one
+        expression in max(t, 0).
+        """
+        c = self.spread
+        t = np.zeros_like(shift) if floor is None else (floor - mean) / c
+        edge = np.maximum(t, 0.0)
+        h_up, below_up, density_up = positive_part((shift - edge) / sd)
+        h_down, below_down, density_down = positive_part((-shift - edge) / sd)
+        value = c * (sd * (h_up + h_down))
+        value += mean if floor is None else c * np.maximum(-t, 0.0)
+        d_mean = np.where(t > 0.0, below_up + below_down, 1.0)
+        return Gain(value, d_mean, c * (below_up - below_down), c * (density_up + density_down))

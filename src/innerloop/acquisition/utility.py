@@ -1,0 +1,113 @@
+"""What a myopic maximal utility is: l(Y) = max over the batch of a pointwise utility (section 3.2).
+
+A utility says how outcomes are graded and knows nothing of kernels or Gaussian processes:
+
+    value, slope     the pointwise utility of outcomes Y, and its derivative
+    gain             expected gain of one more outcome over what a state already holds (eq. 11)
+    log_gain         the logarithm of the gain, where it is never negative
+
+Outcomes are split as Y = mean + residual, because UCB grades the residual on its own.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from innerloop import checks
+from innerloop.acquisition.normal import phi
+from innerloop.checks import Array
+from innerloop.errors import InputError
+
+# Nodes of the quadrature for the gain of a utility that has no closed form: the trapezoid rule
+# converges faster than any power where the integrand is smooth, and as h^2 across its kinks.
+_NODES = np.linspace(-6.0, 6.0, 97)
+_NODE_WEIGHTS = phi(_NODES) / phi(_NODES).sum()
+# Keeps (mean - floor) / sd finite where the belief is certain.
+_SMALLEST_SD = 1e-150
+
+
+class Gain(NamedTuple):
+    """Expected gain per state, with its derivatives; every array broadcasts to (R, m)."""
+
+    value: Array
+    d_mean: Array
+    d_shift: Array
+    d_sd: Array
+
+
+class Utility(ABC):
+    """A pointwise utility; the utility of a batch is its maximum.
+
+    Subclasses give `value`, and `slope` if they know it. All else has a numerical default.
+    """
+
+    #: Utility of the empty batch, where it is finite; such utilities are normalized (appendix A.3).
+    empty: float = -np.inf
+
+    @abstractmethod
+    def value(self, Y: Array) -> Array:
+        """Pointwise utility of outcomes Y, any shape."""
+
+    def slope(self, Y: Array) -> Array:
+        """Derivative of `value`, pointwise; central differences unless overridden."""
+        step = np.cbrt(np.finfo(float).eps) * np.maximum(1.0, np.abs(Y))
+        up, down = Y + step, Y - step
+        difference: Array = (self.value(up) - self.value(down)) / (up - down)
+        return difference
+
+    def grade(self, mean: Array, residual: Array) -> Array:
+        """Pointwise utility of the outcomes mean + residual."""
+        return self.value(mean + residual)
+
+    def grade_slopes(self, mean: Array, residual: Array) -> tuple[Array, Array]:
+        """Derivatives of `grade` with respect to mean and residual."""
+        slope = self.slope(mean + residual)
+        return slope, slope
+
+    def gain(self, mean: Array, shift: Array, sd: Array, floor: Array | None) -> Gain:
+        """Expected gain over `floor` of an outcome N(mean + shift, sd^2), per state (eq. 11).
+
+        mean: (R, 1), under the data alone; shift: (R, m), by which each state moves it;
+        sd: (R, 1), shared by all states; floor: (m,), the utility each state already holds,
+        or None for the empty batch, whose gain is the expected utility itself (eq. 9).
+        Here by quadrature over the outcome.
+        """
+        center, residual = mean[..., None], shift[..., None] + sd[..., None] * _NODES
+        excess = self.grade(center, residual)
+        d_center, d_residual = self.grade_slopes(center, residual)
+        weights = _NODE_WEIGHTS
+        if floor is not None:
+            excess = excess - floor[:, None]
+            weights = weights * (excess > 0.0)
+        d_residual = weights * d_residual
+        return Gain(
+            (weights * excess).sum(axis=-1),
+            (weights * d_center).sum(axis=-1),
+            d_residual.sum(axis=-1),
+            (d_residual * _NODES).sum(axis=-1),
+        )
+
+    def log_gain(self, mean: Array, shift: Array, sd: Array, floor: Array | None) -> Gain:
+        """Logarithm of `gain` per state, with the derivatives of that logarithm."""
+        raise InputError(f"{type(self).__name__} has no gain in log space; use log=False")
+
+    def marginal(self, mean: ArrayLike, var: ArrayLike) -> Array:
+        """Acquisition value of a single query, q = 1: mean (...), var (...) -> (...)."""
+        center = checks.floats("mean", mean)
+        sd = np.sqrt(checks.non_negative("var", var))
+        center, sd = np.broadcast_arrays(center, np.maximum(sd, _SMALLEST_SD))
+        one_state = center.reshape(-1, 1), np.zeros((center.size, 1)), sd.reshape(-1, 1)
+        return self.gain(*one_state, self.nothing_held(1)).value.reshape(center.shape)
+
+    def hold(self, floor: Array | None, mean: Array, residual: Array) -> Array:
+        """What states hold after p more outcomes: mean (p, 1), residual (p, m) -> (m,)."""
+        best: Array = self.grade(mean, residual).max(axis=0)
+        return best if floor is None else np.maximum(floor, best)
+
+    def nothing_held(self, m: int) -> Array | None:
+        """What m states hold before any outcome, (m,); None if the empty batch has no utility."""
+        return np.full(m, self.empty) if np.isfinite(self.empty) else None

@@ -1,0 +1,102 @@
+"""Validation at the public boundary: one way to turn arguments into float64 arrays.
+
+Every function names the argument, says what was got and what was expected, and returns
+the checked value, so that the code behind the boundary never checks again.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from innerloop.errors import InputError
+
+Array = NDArray[np.float64]
+
+
+def floats(name: str, value: ArrayLike) -> Array:
+    """`value` as a float64 array with every entry finite."""
+    try:
+        array = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name} must be numeric, got {value!r}") from error
+    if not np.isfinite(array).all():
+        bad = np.argwhere(~np.isfinite(array))[0]
+        place = f" at index {tuple(int(i) for i in bad)}" if array.ndim else ""
+        raise InputError(f"{name} must be finite, got {array[tuple(bad)]}{place}")
+    return array
+
+
+def points(name: str, value: ArrayLike, d: int | None = None) -> Array:
+    """`value` as a non-empty (n, d) array of finite points."""
+    X = floats(name, value)
+    if X.ndim != 2 or 0 in X.shape or d not in (None, X.shape[1]):
+        expected = f"(n, {'d' if d is None else d})"
+        raise InputError(f"{name} must have shape {expected} with n >= 1, got shape {X.shape}")
+    return X
+
+
+def point_sets(name: str, value: ArrayLike, d: int) -> Array:
+    """`value` as an (..., q, d) array of finite points with q >= 1."""
+    X = floats(name, value)
+    if X.ndim < 2 or X.shape[-1] != d or X.shape[-2] == 0:
+        raise InputError(f"{name} must have shape (..., q, {d}) with q >= 1, got shape {X.shape}")
+    return X
+
+
+def query_sets(name: str, value: ArrayLike, d: int, q: int | None = None) -> Array:
+    """`value` as an (R, q, d) array of finite query sets."""
+    X = floats(name, value)
+    if X.ndim != 3 or X.shape[2] != d or X.shape[1] == 0 or q not in (None, X.shape[1]):
+        expected = f"(R, {'q' if q is None else q}, {d})"
+        raise InputError(f"{name} must have shape {expected}, got shape {X.shape}")
+    return X
+
+
+def vector(name: str, value: ArrayLike, n: int) -> Array:
+    """`value` as an (n,) array of finite numbers."""
+    y = floats(name, value)
+    if y.shape != (n,):
+        raise InputError(f"{name} must have shape ({n},), got shape {y.shape}")
+    return y
+
+
+def scalar(name: str, value: ArrayLike) -> float:
+    """`value` as one finite number."""
+    number = floats(name, value)
+    if number.ndim != 0:
+        raise InputError(f"{name} must be a single number, got shape {number.shape}")
+    return float(number)
+
+
+def positive(name: str, value: ArrayLike) -> Array:
+    """`value` as a float64 array whose entries are all above zero."""
+    array = floats(name, value)
+    if not (array > 0).all():
+        raise InputError(f"{name} must be above 0, got {array.min() if array.size else array}")
+    return array
+
+
+def non_negative(name: str, value: ArrayLike) -> Array:
+    """`value` as a float64 array whose entries are all zero or above."""
+    array = floats(name, value)
+    if not (array >= 0).all():
+        raise InputError(f"{name} must be 0 or above, got {array.min()}")
+    return array
+
+
+def count(name: str, value: Any) -> int:
+    """`value` as an integer of 1 or more."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
+        raise InputError(f"{name} must be an integer of 1 or more, got {value!r}")
+    return int(value)
+
+
+def base_draws(name: str, value: ArrayLike) -> Array:
+    """`value` as an (m, q) array of base draws with m, q >= 1."""
+    z = floats(name, value)
+    if z.ndim != 2 or 0 in z.shape:
+        raise InputError(f"{name} must have shape (m, q) with m, q >= 1, got shape {z.shape}")
+    return z

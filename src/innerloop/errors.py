@@ -1,0 +1,13 @@
+"""Everything innerloop raises on purpose."""
+
+
+class InnerLoopError(ValueError):
+    """Base of all errors of this package; also a `ValueError`."""
+
+
+class InputError(InnerLoopError):
+    """An argument is not what was expected; the message says what was got and what was expected."""
+
+
+class NumericalError(InnerLoopError):
+    """A matrix could not be factorized within the jitter policy of `innerloop.linalg`."""

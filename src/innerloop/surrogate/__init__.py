@@ -1,0 +1,1 @@
+"""The surrogate: kernels, Gaussian processes, hyperparameter fits and random-feature draws."""

@@ -1,0 +1,134 @@
+"""Whole functions drawn from a Gaussian process, as weighted random features (appendix B.1).
+
+A draw from the prior is mean + sum_j w_j features_j(x), with features cos and sin of random
+frequencies from the kernel's spectral density: a multivariate t for Matern kernels, a normal for
+the squared exponential. A draw from the posterior is a draw from the prior corrected by
+k(x, X) K^-1 (y - draw(X) - noise), which reproduces the data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from innerloop import checks, linalg
+from innerloop.checks import Array
+from innerloop.errors import InputError
+from innerloop.surrogate.gaussian_process import GaussianProcess, Posterior
+from innerloop.surrogate.kernels import Kernel
+
+# Floats that one shard of points may keep in flight.
+_WORKSPACE = 2**22
+
+Seed = int | np.random.Generator | None
+
+
+@dataclass(frozen=True, eq=False)
+class FunctionDraws:
+    """S functions f: R^d -> R that can be evaluated anywhere, again and again.
+
+    frequencies: (F / 2, d); weights: (F, S), for the cosines and then the sines.
+    correction: (n, S), weights of k(x, X) that make a prior draw a posterior draw, or None.
+    """
+
+    frequencies: Array
+    weights: Array
+    mean: float
+    posterior: Posterior | None = None
+    correction: Array | None = None
+
+    @property
+    def d(self) -> int:
+        """Dimension of the inputs."""
+        return int(self.frequencies.shape[1])
+
+    def __call__(self, X: ArrayLike) -> Array:
+        """Values of all draws: (..., d) -> (S, ...)."""
+        return self._sharded(X, self._value)[..., 0]
+
+    def value_and_grad(self, X: ArrayLike) -> tuple[Array, Array]:
+        """Values and gradients of all draws: (..., d) -> (S, ...), (S, ..., d)."""
+        both = self._sharded(X, self._value_and_grad)
+        return both[..., 0], both[..., 1:]
+
+    def _sharded(self, X: ArrayLike, evaluate: Callable[[Array], Array]) -> Array:
+        points = checks.floats("X", X)
+        if points.ndim == 0 or points.shape[-1] != self.d:
+            raise InputError(f"X must have shape (..., {self.d}), got shape {points.shape}")
+        flat = points.reshape(-1, self.d)
+        observed = 0 if self.posterior is None else self.posterior.n
+        shard = max(1, _WORKSPACE // (self.weights.shape[0] + observed))
+        pieces = [evaluate(flat[i : i + shard]) for i in range(0, max(1, flat.shape[0]), shard)]
+        whole = np.concatenate(pieces, axis=1)
+        return whole.reshape(whole.shape[0], *points.shape[:-1], whole.shape[-1])
+
+    def _value(self, X: Array) -> Array:
+        phase = X @ self.frequencies.T
+        waves = np.concatenate([np.cos(phase), np.sin(phase)], axis=1)
+        value = waves @ self.weights + self.mean
+        if self.posterior is not None and self.correction is not None:
+            value += self.posterior.cross_covariance(X)[0] @ self.correction
+        return value.T[..., None]
+
+    def _value_and_grad(self, X: Array) -> Array:
+        phase = X @ self.frequencies.T
+        cosine, sine = np.cos(phase), np.sin(phase)
+        half = self.frequencies.shape[0]
+        weights = self.weights
+        both = np.empty((weights.shape[1], X.shape[0], 1 + self.d))
+        both[..., 0] = (cosine @ weights[:half] + sine @ weights[half:] + self.mean).T
+        grad = cosine @ self._times_frequencies(weights[half:])
+        grad -= sine @ self._times_frequencies(weights[:half])
+        both[..., 1:] = grad.reshape(X.shape[0], -1, self.d).swapaxes(0, 1)
+        if self.posterior is not None and self.correction is not None:
+            k, product_gradient = self.posterior.cross_covariance(X)
+            both[..., 0] += (k @ self.correction).T
+            both[..., 1:] += product_gradient(self.correction)
+        return both
+
+    def _times_frequencies(self, weights: Array) -> Array:
+        """w_js omega_jk as (F / 2, S d)."""
+        product = weights[:, :, None] * self.frequencies[:, None, :]
+        return product.reshape(weights.shape[0], -1)
+
+
+def prior_draws(
+    gp: GaussianProcess, d: int, *, draws: int = 1, features: int = 2**14, seed: Seed = None
+) -> FunctionDraws:
+    """Functions drawn from the prior of `gp` over d inputs.
+
+    Draws of one call share their frequencies and differ in their weights.
+    """
+    d, draws = checks.count("d", d), checks.count("draws", draws)
+    if checks.count("features", features) % 2:
+        raise InputError(f"features must be even, a cosine and a sine each, got {features}")
+    generator = np.random.default_rng(seed)
+    frequencies = _spectral_sample(gp.kernel, features // 2, d, generator)
+    amplitude = np.sqrt(2.0 * gp.kernel.variance / features)
+    weights = amplitude * generator.standard_normal((features, draws))
+    return FunctionDraws(frequencies, weights, gp.mean)
+
+
+def posterior_draws(
+    posterior: Posterior, *, draws: int = 1, features: int = 2**14, seed: Seed = None
+) -> FunctionDraws:
+    """Functions drawn from a posterior, by correcting draws from its prior."""
+    generator = np.random.default_rng(seed)
+    prior = prior_draws(posterior.gp, posterior.d, draws=draws, features=features, seed=generator)
+    noise = np.sqrt(posterior.noise) * generator.standard_normal((draws, posterior.n))
+    mismatch = posterior.y - prior(posterior.X) - noise
+    whitened = linalg.whiten(posterior.whitener, mismatch)
+    correction = linalg.unwhiten_gradient(posterior.whitener, whitened).T
+    return FunctionDraws(prior.frequencies, prior.weights, prior.mean, posterior, correction)
+
+
+def _spectral_sample(kernel: Kernel, size: int, d: int, generator: np.random.Generator) -> Array:
+    """Frequencies (size, d) from the spectral density of the kernel."""
+    normal = generator.standard_normal((size, d)) * kernel.inverse_lengthscales(d)
+    freedom = kernel.spectral_freedom
+    if freedom is None:
+        return normal
+    return normal * np.sqrt(freedom / generator.chisquare(freedom, (size, 1)))

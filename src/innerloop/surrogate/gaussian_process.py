@@ -1,0 +1,259 @@
+"""Gaussian-process belief: prior -> posterior -> belief at query sets, with pullbacks.
+
+With K = k(X, X) + noise = L L^T and W = L^-1, everything is written in terms of the
+*features* of a query, V = W k(X, x), and the whitened residuals r = W (y - mean):
+
+    mean(x) = mean + V^T r          cov(x, x') = k(x, x') - V^T V'
+
+so that a value costs one triangular product and its gradient one more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from innerloop import checks, linalg
+from innerloop.checks import Array
+from innerloop.errors import InputError, NumericalError
+from innerloop.surrogate.kernels import (
+    Kernel,
+    ScaledPoints,
+    squared_distances,
+    squared_distances_pullback,
+)
+
+
+@dataclass(frozen=True, eq=False)
+class GaussianProcess:
+    """The surrogate M: f ~ GP(mean, kernel), observed as y = f(x) + N(0, noise).
+
+    noise: a variance; one number for all observations, or (n,), one per observation.
+    """
+
+    kernel: Kernel
+    mean: float = 0.0
+    noise: float | Array = 1e-4
+
+    def __post_init__(self) -> None:
+        noise = checks.non_negative("noise", self.noise)
+        if noise.ndim > 1:
+            raise InputError(f"noise must be a number or have shape (n,), got shape {noise.shape}")
+        object.__setattr__(self, "mean", checks.scalar("mean", self.mean))
+        object.__setattr__(self, "noise", noise if noise.ndim else float(noise))
+
+    def condition(self, X: ArrayLike, y: ArrayLike) -> Posterior:
+        """The posterior given observations X (n, d) and y (n,); factored once, in O(n^3)."""
+        points = checks.points("X", X)
+        n, d = points.shape
+        values = checks.vector("y", y, n)
+        noise = _per_observation(self.noise, n)
+        K = self.kernel(points, points)
+        K[np.diag_indices(n)] = self.kernel.variance + noise
+        try:
+            W = linalg.whitener(K, self.kernel.variance)
+        except NumericalError as error:
+            raise NumericalError(f"with n={n} observations in d={d} dimensions, {error}") from None
+        residuals = linalg.whiten(W, (values - self.mean)[None, :])[0]
+        return Posterior(self, points, values, noise, W, residuals, points.mean(axis=0))
+
+
+@dataclass(frozen=True, eq=False)
+class Posterior:
+    """A GaussianProcess conditioned on n observations.
+
+    X: (n, d), y: (n,), noise: (n,); whitener: W (n, n); residuals: W (y - mean) (n,).
+    center: (d,), the origin in which distances are computed.
+    """
+
+    gp: GaussianProcess
+    X: Array
+    y: Array
+    noise: Array
+    whitener: Array
+    residuals: Array
+    center: Array
+    _inverse: Array = field(init=False, repr=False)
+    _scaled: ScaledPoints = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_inverse", self.gp.kernel.inverse_lengthscales(self.d))
+        object.__setattr__(self, "_scaled", self._scale(self.X))
+
+    @property
+    def n(self) -> int:
+        """Number of observations."""
+        return int(self.X.shape[0])
+
+    @property
+    def d(self) -> int:
+        """Dimension of the inputs."""
+        return int(self.X.shape[1])
+
+    @property
+    def query_noise(self) -> float:
+        """Noise variance expected of a new observation: the mean one, if they differ."""
+        return float(np.mean(self.gp.noise))
+
+    @property
+    def log_likelihood(self) -> float:
+        """log p(y | X), the log marginal likelihood of the observations."""
+        log_determinant = -2.0 * np.log(self.whitener.diagonal()).sum()
+        squares = self.residuals @ self.residuals
+        return float(-0.5 * (squares + log_determinant + self.n * np.log(2.0 * np.pi)))
+
+    def marginals(self, Xs: ArrayLike) -> tuple[Array, Array]:
+        """Mean and variance of f at each point: (..., d) -> (...), (...)."""
+        points = checks.floats("Xs", Xs)
+        if points.ndim == 0 or points.shape[-1] != self.d:
+            raise InputError(f"Xs must have shape (..., {self.d}), got shape {points.shape}")
+        lead = points.shape[:-1]
+        belief = self.unchecked_belief(points.reshape(-1, 1, self.d))
+        return belief.mean.reshape(lead), np.maximum(belief.cov, 0.0).reshape(lead)
+
+    def belief(self, Xq: ArrayLike) -> Belief:
+        """Joint belief over f at each query set: (..., q, d) -> mean (..., q), cov (..., q, q)."""
+        return self.unchecked_belief(checks.point_sets("Xq", Xq, self.d))
+
+    def condition(
+        self, X_new: ArrayLike, y_new: ArrayLike, noise: ArrayLike | None = None
+    ) -> Posterior:
+        """Append observations X_new (p, d), y_new (p,) by a rank update, in O(n^2) per point.
+
+        noise: variance of the new observations, one number or (p,); by default the surrogate's.
+        """
+        points = checks.points("X_new", X_new, self.d)
+        p = points.shape[0]
+        values = checks.vector("y_new", y_new, p)
+        if noise is None and np.ndim(self.gp.noise):
+            raise InputError(
+                "this surrogate has one noise variance per observation: "
+                "give `noise` for the new observations too"
+            )
+        variances = _per_observation(
+            checks.non_negative("noise", self.gp.noise if noise is None else noise), p
+        )
+        return self._append(points, self.unchecked_belief(points), values, variances)
+
+    def fantasize(self, X_new: Array, noise: float = 0.0) -> Posterior:
+        """Condition on X_new (p, d) having come out at its mean, observed with variance `noise`.
+
+        The mean function stays as it is. The last p features of a query are then its loadings
+        on those outcomes: draws z (m, p) shift its mean by `features[..., -p:] @ z.T`.
+        """
+        belief = self.unchecked_belief(X_new)
+        return self._append(X_new, belief, belief.mean, np.full(X_new.shape[0], noise))
+
+    def _append(self, points: Array, belief: Belief, values: Array, variances: Array) -> Posterior:
+        block = belief.cov + np.diag(variances)
+        W = linalg.extend_whitener(self.whitener, belief.features, block, self.gp.kernel.variance)
+        # The new rows of W carry the old residuals to the mean at the new points.
+        surprise = W[self.n :, self.n :] @ (values - belief.mean)
+        return Posterior(
+            self.gp,
+            np.concatenate([self.X, points]),
+            np.concatenate([self.y, values]),
+            np.concatenate([self.noise, variances]),
+            W,
+            np.concatenate([self.residuals, surprise]),
+            self.center,
+        )
+
+    def cross_covariance(self, X: Array) -> tuple[Array, Callable[[Array], Array]]:
+        """k(X, observations), (P, n), and a function giving the gradient of its products.
+
+        That function takes weights (n, S) to the gradient of k @ weights in each point: (S, P, d).
+        """
+        queries = self._scale(X)
+        k, slope = self.gp.kernel.from_squared_distance(squared_distances(queries, self._scaled))
+
+        def product_gradient(weights: Array) -> Array:
+            slopes = slope()
+            total = (slopes @ weights).T[..., None] * queries.points
+            pairs = (weights[:, :, None] * self._scaled.points[:, None, :]).reshape(self.n, -1)
+            total -= (slopes @ pairs).reshape(len(X), -1, self.d).swapaxes(0, 1)
+            return 2.0 * total * self._inverse
+
+        return k, product_gradient
+
+    def _scale(self, points: Array) -> ScaledPoints:
+        return ScaledPoints((points - self.center) * self._inverse)
+
+    def unchecked_belief(self, Xq: Array) -> Belief:
+        """`belief` for callers that have validated Xq."""
+        q = Xq.shape[-2]
+        kernel = self.gp.kernel
+        queries = self._scale(Xq.reshape(-1, self.d))
+        k, slope = kernel.from_squared_distance(squared_distances(queries, self._scaled))
+        features = linalg.whiten(self.whitener, k)
+        mean = features @ self.residuals
+        mean += self.gp.mean
+        sets = features.reshape(*Xq.shape[:-1], self.n)
+        if q == 1:
+            # k(x, x) does not depend on x: nothing to differentiate but the features.
+            cov = kernel.variance - np.einsum("ij,ij->i", features, features)
+            cov = cov.reshape(*Xq.shape[:-2], 1, 1)
+            block_slope = None
+        else:
+            grouped = _grouped(queries, q)
+            block, block_slope = kernel.from_squared_distance(squared_distances(grouped, grouped))
+            block[:, np.arange(q), np.arange(q)] = kernel.variance
+            V = features.reshape(-1, q, self.n)
+            cov = (block - V @ V.swapaxes(-1, -2)).reshape(*Xq.shape[:-2], q, q)
+        return Belief(mean.reshape(Xq.shape[:-1]), cov, sets, self, queries, slope, block_slope)
+
+
+@dataclass(frozen=True, eq=False)
+class Belief:
+    """Normal belief N(mean, cov) over f at query sets, differentiable in the queries.
+
+    mean: (..., q), cov: (..., q, q), features: (..., q, n).
+    """
+
+    mean: Array
+    cov: Array
+    features: Array
+    _posterior: Posterior = field(repr=False)
+    _queries: ScaledPoints = field(repr=False)
+    _slope: Callable[[], Array] = field(repr=False)
+    _block_slope: Callable[[], Array] | None = field(repr=False)
+
+    def pullback(self, d_mean: Array, d_cov: Array, d_features: Array | None = None) -> Array:
+        """Carry gradients with respect to mean and cov back to the queries: (..., q, d).
+
+        d_mean: (..., q); d_cov: (..., q, q); d_features: (..., q, p), with respect to the last
+        p features, beyond their part in mean and cov.
+        """
+        post, q = self._posterior, self.cov.shape[-1]
+        V = self.features.reshape(-1, q, post.n)
+        d_cov = d_cov.reshape(-1, q, q)
+        d_cov = d_cov + d_cov.swapaxes(-1, -2)  # twice the symmetric part
+        d_V = d_cov * V if q == 1 else d_cov @ V
+        np.subtract(d_mean.reshape(-1, q, 1) * post.residuals, d_V, out=d_V)
+        if d_features is not None:
+            d_V[..., post.n - d_features.shape[-1] :] += d_features.reshape(d_V.shape[0], q, -1)
+        weights = linalg.unwhiten_gradient(post.whitener, d_V.reshape(-1, post.n))
+        weights *= self._slope()
+        d_queries = squared_distances_pullback(weights, self._queries, post._scaled)
+        if self._block_slope is not None:
+            grouped = _grouped(self._queries, q)
+            within = squared_distances_pullback(d_cov * self._block_slope(), grouped, grouped)
+            d_queries += within.reshape(d_queries.shape)
+        d_queries *= post._inverse
+        return d_queries.reshape(*self.mean.shape, post.d)
+
+
+def _per_observation(noise: float | Array, n: int) -> Array:
+    if np.ndim(noise) and np.shape(noise) != (n,):
+        raise InputError(
+            f"noise must be a number or have shape ({n},), one per observation, "
+            f"got shape {np.shape(noise)}"
+        )
+    return np.full(n, noise, dtype=np.float64)
+
+
+def _grouped(queries: ScaledPoints, q: int) -> ScaledPoints:
+    return ScaledPoints(queries.points.reshape(-1, q, queries.points.shape[-1]))

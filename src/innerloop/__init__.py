@@ -1,22 +1,29 @@
-"""innerloop: parallel Bayesian optimization that takes its inner loop seriously."""
+"""innerloop: parallel Bayesian optimization that takes its inner loop seriously.
 
-from innerloop.acquisition.draws import FreshDraws, iid_normal, sobol_normal
-from innerloop.acquisition.entropy_search import EntropySearch
-from innerloop.acquisition.incremental import Incremental
-from innerloop.acquisition.joint import Joint, expected_utility
-from innerloop.acquisition.knowledge_gradient import KnowledgeGradient
-from innerloop.acquisition.utilities import (
-    ExpectedImprovement,
-    ProbabilityOfImprovement,
-    SimpleRegret,
-    UpperConfidenceBound,
-)
-from innerloop.acquisition.utility import Gain, Utility
-from innerloop.errors import InnerLoopError, InputError, NumericalError
-from innerloop.surrogate.fitting import Priors, fit
-from innerloop.surrogate.fourier import FunctionDraws, posterior_draws, prior_draws
-from innerloop.surrogate.gaussian_process import Belief, GaussianProcess, Posterior
-from innerloop.surrogate.kernels import Kernel, Matern32, Matern52, SquaredExponential
+Names are loaded when first used, so that `import innerloop` costs next to nothing.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from innerloop.acquisition.draws import FreshDraws, iid_normal, sobol_normal
+    from innerloop.acquisition.entropy_search import EntropySearch
+    from innerloop.acquisition.incremental import Incremental
+    from innerloop.acquisition.joint import Joint, expected_utility
+    from innerloop.acquisition.knowledge_gradient import KnowledgeGradient
+    from innerloop.acquisition.utilities import (
+        ExpectedImprovement,
+        ProbabilityOfImprovement,
+        SimpleRegret,
+        UpperConfidenceBound,
+    )
+    from innerloop.acquisition.utility import Gain, Utility
+    from innerloop.errors import InnerLoopError, InputError, NumericalError
+    from innerloop.surrogate.fitting import Priors, fit
+    from innerloop.surrogate.fourier import FunctionDraws, posterior_draws, prior_draws
+    from innerloop.surrogate.gaussian_process import Belief, GaussianProcess, Posterior
+    from innerloop.surrogate.kernels import Kernel, Matern32, Matern52, SquaredExponential
 
 __version__ = "0.1.0"
 
@@ -44,7 +51,6 @@ __all__ = [
     "SquaredExponential",
     "UpperConfidenceBound",
     "Utility",
-    "__version__",
     "expected_utility",
     "fit",
     "iid_normal",
@@ -52,3 +58,36 @@ __all__ = [
     "prior_draws",
     "sobol_normal",
 ]
+
+_MODULES = {
+    "acquisition.draws": ("FreshDraws", "iid_normal", "sobol_normal"),
+    "acquisition.entropy_search": ("EntropySearch",),
+    "acquisition.incremental": ("Incremental",),
+    "acquisition.joint": ("Joint", "expected_utility"),
+    "acquisition.knowledge_gradient": ("KnowledgeGradient",),
+    "acquisition.utilities": (
+        "ExpectedImprovement",
+        "ProbabilityOfImprovement",
+        "SimpleRegret",
+        "UpperConfidenceBound",
+    ),
+    "acquisition.utility": ("Gain", "Utility"),
+    "errors": ("InnerLoopError", "InputError", "NumericalError"),
+    "surrogate.fitting": ("Priors", "fit"),
+    "surrogate.fourier": ("FunctionDraws", "posterior_draws", "prior_draws"),
+    "surrogate.gaussian_process": ("Belief", "GaussianProcess", "Posterior"),
+    "surrogate.kernels": ("Kernel", "Matern32", "Matern52", "SquaredExponential"),
+}
+_HOME = {name: module for module, names in _MODULES.items() for name in names}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOME:
+        raise AttributeError(f"module 'innerloop' has no attribute {name!r}")
+    value = getattr(import_module(f"innerloop.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

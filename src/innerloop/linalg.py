@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from functools import cache
 
 import numpy as np
-from scipy.linalg.blas import dtrmm
+from scipy.linalg.blas import dger, dtrmm
 from scipy.linalg.lapack import dpotrf, dpotri, dtrtri
 from threadpoolctl import ThreadpoolController
 
@@ -25,6 +25,11 @@ from innerloop.errors import NumericalError
 _JITTERS = (0.0, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4)
 # A pivot this small, relative to the scale, is rounding error rather than information.
 _SMALLEST_PIVOT = 1e-13
+
+# glibc returns freed memory to the system, and has it zeroed page by page on the next use, until
+# it has once seen a block of this size freed. Without this line the temporaries of the inner
+# loop cost three times their arithmetic; the block itself is never touched.
+np.empty(4_000_000)
 
 
 def cholesky(A: Array, scale: float) -> Array:
@@ -36,7 +41,7 @@ def cholesky(A: Array, scale: float) -> Array:
         L: Array = np.linalg.cholesky(A)
     except np.linalg.LinAlgError:
         return _jittered_cholesky(A, scale)
-    if np.einsum("...ii->...i", L).min() ** 2 <= _SMALLEST_PIVOT * scale:
+    if diagonals(L).min() ** 2 <= _SMALLEST_PIVOT * scale:
         return _jittered_cholesky(A, scale)
     return L
 
@@ -76,12 +81,23 @@ def cholesky_pullback(L: Array, d_L: Array) -> Array:
     q = L.shape[-1]
     if q == 1:
         return 0.5 * d_L / L
+    lower, half = _triangles(q)
     inverse = np.linalg.inv(L)
-    inner = np.tril(L.swapaxes(-1, -2) @ np.tril(d_L))
-    inner[..., np.arange(q), np.arange(q)] *= 0.5
+    inner = L.swapaxes(-1, -2) @ (d_L * lower)
+    inner *= half
     d_A = inverse.swapaxes(-1, -2) @ inner @ inverse
-    symmetric: Array = 0.5 * (d_A + d_A.swapaxes(-1, -2))
+    symmetric: Array = d_A + d_A.swapaxes(-1, -2)
     return symmetric
+
+
+@cache
+def _triangles(q: int) -> tuple[Array, Array]:
+    """Masks (q, q): the lower triangle, and half of it with a quarter of the diagonal.
+
+    The second is Phi with the factor 1/2 of the symmetrization in it.
+    """
+    lower = np.tril(np.ones((q, q)))
+    return lower, 0.5 * lower - 0.25 * np.eye(q)
 
 
 def whitener(K: Array, scale: float) -> Array:
@@ -100,7 +116,7 @@ def extend_whitener(W: Array, features: Array, block: Array, scale: float) -> Ar
     corner, _ = dtrtri(cholesky(block, scale), lower=1)
     extended = np.zeros((n + p, n + p), order="F")
     extended[:n, :n] = W
-    extended[n:, :n] = -corner @ unwhiten_gradient(W, features)
+    extended[n:, :n] = -corner @ unwhiten_gradient(W, features.copy())
     extended[n:, n:] = np.tril(corner)
     return extended
 
@@ -111,8 +127,13 @@ def whiten(W: Array, k: Array) -> Array:
 
 
 def unwhiten_gradient(W: Array, d_features: Array) -> Array:
-    """Transpose of `whiten`: d_features W, (M, n) -> (M, n)."""
-    return dtrmm(1.0, W, d_features.T, lower=1, trans_a=1).T
+    """Transpose of `whiten`: d_features W, (M, n). The memory of d_features is reused."""
+    return dtrmm(1.0, W, d_features.T, lower=1, trans_a=1, overwrite_b=1).T
+
+
+def add_outer(A: Array, x: Array, y: Array) -> Array:
+    """A (M, n) + x (M,) y (n,)^T, in the memory of A."""
+    return dger(1.0, y, x, a=A.T, overwrite_a=1).T
 
 
 def log_determinant_and_inverse(K: Array, scale: float) -> tuple[float, Array]:
@@ -133,6 +154,12 @@ def _factor(K: Array, scale: float) -> Array:
         if info == 0 and L.diagonal().min() ** 2 > _SMALLEST_PIVOT * scale:
             return L
     raise _not_positive_definite(K, scale)
+
+
+def diagonals(A: Array) -> Array:
+    """A writable view of the diagonals of a stack of matrices: (..., q, q) -> (..., q)."""
+    view: Array = np.einsum("...ii->...i", A)
+    return view
 
 
 @cache

@@ -78,7 +78,7 @@ class Incremental:
         d_mean = (d_shift if gain.d_mean is gain.d_shift else weights * gain.d_mean).sum(axis=1)
         d_sd = (weights * gain.d_sd).sum(axis=1)
         variance = belief.cov[:, 0, 0]
-        d_variance = np.where(variance > self._smallest, 0.5 * d_sd / self._sd(variance), 0.0)
+        d_variance = (variance > self._smallest) * (0.5 * d_sd / self._sd(variance))
         d_loadings = d_shift @ self.z[:, : self.fantasies.size] if self.fantasies.size else None
         return value, belief.pullback(d_mean, d_variance, d_loadings)
 
@@ -104,11 +104,11 @@ class Incremental:
         grade = self.utility.log_gain if self.log else self.utility.gain
         return grade(belief.mean, shift, self._sd(belief.cov[:, 0]), self.floor)
 
-    def _average(self, gain: Gain) -> tuple[Array, Array]:
+    def _average(self, gain: Gain) -> tuple[Array, Array | float]:
         """Average over states (R,), and the weight (R, m) of each state in its gradient."""
         states = gain.value.shape[1]
         if not self.log:
-            return gain.value.mean(axis=1), np.full((1, states), 1.0 / states)
+            return gain.value.sum(axis=1) / states, 1.0 / states
         # log 1/m sum_i exp(log gain_i); a query that gains nothing in any state is at -inf.
         top = gain.value.max(axis=1, keepdims=True)
         weights = np.exp(gain.value - np.where(np.isfinite(top), top, 0.0))

@@ -111,30 +111,32 @@ class _MyopicEstimator:
         return q * (self.fantasies.posterior.n + m)
 
     def evaluate(self, X: Array, z: Array, gradient: bool) -> tuple[Array, Array | None]:
+        m, p = z.shape[0], self.pending
         belief = self.fantasies.posterior.unchecked_belief(X)
         mean, factor = self.fantasies.paths(belief)
-        residual = factor @ z.T  # (R, q, m); eq. 3
-        grades = self.utility.grade(mean[..., None], residual)
-        best = grades.max(axis=1)
-        if self.pending:
-            best = np.maximum(best, self._pending_best(z))
-        value = best.mean(axis=1)
+        residual = _rows_times(factor, z.T)  # (R, q, m); eq. 3
         if not gradient:
-            return value, None
+            return self._best(self.utility.grade(mean[..., None], residual), z).sum(
+                axis=1
+            ) / m, None
+        grades, d_mean, d_residual = self.utility.grade_and_slopes(mean[..., None], residual)
+        best = self._best(grades, z)
         # Eq. 4, right to left: the utility's slope reaches the path that attains the maximum.
-        d_mean, d_residual = self.utility.grade_slopes(mean[..., None], residual)
-        weights = (grades == best[:, None, :]) * (1.0 / z.shape[0])
-        weighted = weights * d_residual
-        d_factor = weighted @ z
-        d_belief_mean = (weighted if d_mean is d_residual else weights * d_mean).sum(axis=-1)
-        L, d_L = factor[..., self.pending :], d_factor[..., self.pending :]
-        d_cov = linalg.cholesky_pullback(L, d_L)
-        d_loadings = d_factor[..., : self.pending] if self.pending else None
-        return value, belief.pullback(d_belief_mean, d_cov, d_loadings)
+        wins = grades == best[:, None, :]
+        won = wins * d_residual
+        d_factor = _rows_times(won, z) / m
+        d_belief_mean = (won if d_mean is d_residual else wins * d_mean).sum(axis=-1) / m
+        d_cov = linalg.cholesky_pullback(factor[..., p:], d_factor[..., p:])
+        d_loadings = d_factor[..., :p] if p else None
+        return best.sum(axis=1) / m, belief.pullback(d_belief_mean, d_cov, d_loadings)
 
-    def _pending_best(self, z: Array) -> Array:
-        mean, factor = self.pending_paths
-        best: Array = self.utility.grade(mean[:, None], factor @ z[:, : self.pending].T).max(axis=0)
+    def _best(self, grades: Array, z: Array) -> Array:
+        """Utility of the batch on each path, pending points included: (R, q, m) -> (R, m)."""
+        best: Array = grades.max(axis=1)
+        if self.pending:
+            mean, factor = self.pending_paths
+            residual = factor @ z[:, : self.pending].T
+            best = np.maximum(best, self.utility.grade(mean[:, None], residual).max(axis=0))
         return best
 
 
@@ -156,6 +158,11 @@ def expected_utility(utility: Utility, mean: ArrayLike, cov: ArrayLike, z: Array
     residual = linalg.cholesky(sigma, scale) @ draws.T
     value: Array = utility.grade(center[..., None], residual).max(axis=-2).mean(axis=-1)
     return value
+
+
+def _rows_times(A: Array, B: Array) -> Array:
+    """A (R, q, k) times B (k, l) as one matrix product rather than R."""
+    return (A.reshape(-1, A.shape[-1]) @ B).reshape(*A.shape[:-1], B.shape[-1])
 
 
 def _always(z: Array) -> Callable[[], Array]:

@@ -21,7 +21,10 @@ _SERIES_FROM = 60.0
 
 def phi(u: Array) -> Array:
     """Standard normal density."""
-    density: Array = np.exp(-0.5 * u * u) / _SQRT_2PI
+    density: Array = u * u
+    density *= -0.5
+    np.exp(density, out=density)
+    density *= 1.0 / _SQRT_2PI
     return density
 
 

@@ -26,10 +26,17 @@ class ExpectedImprovement(Utility):
         checks.scalar("threshold", self.threshold)
 
     def value(self, Y: Array) -> Array:
-        return np.maximum(Y - self.threshold, 0.0)
+        excess: Array = Y - self.threshold
+        return np.maximum(excess, 0.0, out=excess)
 
     def slope(self, Y: Array) -> Array:
         return (self.threshold < Y).astype(np.float64)
+
+    def grade_and_slopes(self, mean: Array, residual: Array) -> tuple[Array, Array, Array]:
+        excess = residual + (mean - self.threshold)
+        np.maximum(excess, 0.0, out=excess)
+        slope = (excess > 0.0).astype(np.float64)
+        return excess, slope, slope
 
     def gain(self, mean: Array, shift: Array, sd: Array, floor: Array | None) -> Gain:
         """s h(u), u = (m_i - b_i) / s, b_i = max(threshold, fantasies of state i) (eq. 18)."""
@@ -137,8 +144,9 @@ class UpperConfidenceBound(Utility):
     def grade(self, mean: Array, residual: Array) -> Array:
         return mean + self.spread * np.abs(residual)  # eq. 7
 
-    def grade_slopes(self, mean: Array, residual: Array) -> tuple[Array, Array]:
-        return np.ones_like(residual), self.spread * np.sign(residual)
+    def grade_and_slopes(self, mean: Array, residual: Array) -> tuple[Array, Array, Array]:
+        grades = self.grade(mean, residual)
+        return grades, np.ones_like(residual), self.spread * np.sign(residual)
 
     def gain(self, mean: Array, shift: Array, sd: Array, floor: Array | None) -> Gain:
         """c s [h((delta - t) / s) + h((-delta - t) / s)] for t > 0, else c (E|delta + s z| - t).

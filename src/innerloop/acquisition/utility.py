@@ -63,10 +63,11 @@ class Utility(ABC):
         """Pointwise utility of the outcomes mean + residual."""
         return self.value(mean + residual)
 
-    def grade_slopes(self, mean: Array, residual: Array) -> tuple[Array, Array]:
-        """Derivatives of `grade` with respect to mean and residual."""
-        slope = self.slope(mean + residual)
-        return slope, slope
+    def grade_and_slopes(self, mean: Array, residual: Array) -> tuple[Array, Array, Array]:
+        """`grade` with its derivatives in mean and in residual."""
+        Y = mean + residual
+        slope = self.slope(Y)
+        return self.value(Y), slope, slope
 
     def gain(self, mean: Array, shift: Array, sd: Array, floor: Array | None) -> Gain:
         """Expected gain over `floor` of an outcome N(mean + shift, sd^2), per state (eq. 11).
@@ -77,8 +78,7 @@ class Utility(ABC):
         Here by quadrature over the outcome.
         """
         center, residual = mean[..., None], shift[..., None] + sd[..., None] * _NODES
-        excess = self.grade(center, residual)
-        d_center, d_residual = self.grade_slopes(center, residual)
+        excess, d_center, d_residual = self.grade_and_slopes(center, residual)
         weights = _NODE_WEIGHTS
         if floor is not None:
             excess = excess - floor[:, None]

@@ -172,11 +172,12 @@ class _Objective:
         d, n = self.d, self.n
         lengthscales, variance = np.exp(theta[:d]), float(np.exp(theta[d]))
         noise = np.exp(theta[-1]) if self.known_noise is None else self.known_noise
-        points = ScaledPoints(self.centered / lengthscales)
-        r2 = squared_distances(points, points)
-        r2[np.diag_indices(n)] = 0.0
-        correlation, slope = self.kernel.profile(r2)
-        K = variance * correlation
+        kernel = self.kernel(lengthscales, variance)
+        points = ScaledPoints(self.centered * (kernel.stretch / lengthscales))
+        s = squared_distances(points, points)
+        s[np.diag_indices(n)] = 0.0
+        covariance, pullback = kernel.profile(s)
+        K = covariance.copy()
         K[np.diag_indices(n)] += noise
         log_determinant, inverse = linalg.log_determinant_and_inverse(K, variance)
 
@@ -192,15 +193,14 @@ class _Objective:
         inverse -= np.outer(alpha, alpha)
         inverse *= 0.5
         grad = np.empty_like(theta)
-        grad[d] = variance * np.vdot(inverse, correlation)
+        grad[d] = np.vdot(inverse, covariance)
         if self.known_noise is None:
             grad[-1] = noise * inverse.trace()
-        weights = inverse
-        weights *= slope()
+        weights = pullback(inverse)
         # sum_ij w_ij (x_i - x_j)^2 per dimension, for symmetric w, without the differences.
         moments = weights.sum(axis=0) @ self.squares
         moments -= np.einsum("ij,ij->j", self.centered, weights @ self.centered)
-        grad[:d] = -4.0 * variance * moments / lengthscales**2
+        grad[:d] = -4.0 * kernel.stretch**2 * moments / lengthscales**2
         prior_value, prior_grad = self._log_prior(theta)
         return float(value - prior_value), grad - prior_grad, mean
 

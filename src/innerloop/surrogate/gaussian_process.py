@@ -76,11 +76,12 @@ class Posterior:
     whitener: Array
     residuals: Array
     center: Array
-    _inverse: Array = field(init=False, repr=False)
+    _unit: Array = field(init=False, repr=False)
     _scaled: ScaledPoints = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_inverse", self.gp.kernel.inverse_lengthscales(self.d))
+        kernel = self.gp.kernel
+        object.__setattr__(self, "_unit", kernel.stretch * kernel.inverse_lengthscales(self.d))
         object.__setattr__(self, "_scaled", self._scale(self.X))
 
     @property
@@ -168,42 +169,44 @@ class Posterior:
         That function takes weights (n, S) to the gradient of k @ weights in each point: (S, P, d).
         """
         queries = self._scale(X)
-        k, slope = self.gp.kernel.from_squared_distance(squared_distances(queries, self._scaled))
+        k, pullback = self.gp.kernel.profile(squared_distances(queries, self._scaled))
 
         def product_gradient(weights: Array) -> Array:
-            slopes = slope()
+            slopes = pullback(np.ones_like(k))
             total = (slopes @ weights).T[..., None] * queries.points
             pairs = (weights[:, :, None] * self._scaled.points[:, None, :]).reshape(self.n, -1)
             total -= (slopes @ pairs).reshape(len(X), -1, self.d).swapaxes(0, 1)
-            return 2.0 * total * self._inverse
+            return 2.0 * total * self._unit
 
         return k, product_gradient
 
     def _scale(self, points: Array) -> ScaledPoints:
-        return ScaledPoints((points - self.center) * self._inverse)
+        return ScaledPoints((points - self.center) * self._unit)
 
     def unchecked_belief(self, Xq: Array) -> Belief:
         """`belief` for callers that have validated Xq."""
         q = Xq.shape[-2]
         kernel = self.gp.kernel
         queries = self._scale(Xq.reshape(-1, self.d))
-        k, slope = kernel.from_squared_distance(squared_distances(queries, self._scaled))
+        k, kernel_pullback = kernel.profile(squared_distances(queries, self._scaled))
         features = linalg.whiten(self.whitener, k)
         mean = features @ self.residuals
         mean += self.gp.mean
         sets = features.reshape(*Xq.shape[:-1], self.n)
         if q == 1:
             # k(x, x) does not depend on x: nothing to differentiate but the features.
-            cov = kernel.variance - np.einsum("ij,ij->i", features, features)
+            cov = kernel.variance - np.vecdot(features, features)
             cov = cov.reshape(*Xq.shape[:-2], 1, 1)
-            block_slope = None
+            block_pullback = None
         else:
-            grouped = _grouped(queries, q)
-            block, block_slope = kernel.from_squared_distance(squared_distances(grouped, grouped))
-            block[:, np.arange(q), np.arange(q)] = kernel.variance
+            grouped = queries.grouped(q)
+            block, block_pullback = kernel.profile(squared_distances(grouped, grouped))
+            linalg.diagonals(block)[...] = kernel.variance
             V = features.reshape(-1, q, self.n)
             cov = (block - V @ V.swapaxes(-1, -2)).reshape(*Xq.shape[:-2], q, q)
-        return Belief(mean.reshape(Xq.shape[:-1]), cov, sets, self, queries, slope, block_slope)
+        return Belief(
+            mean.reshape(Xq.shape[:-1]), cov, sets, self, queries, kernel_pullback, block_pullback
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -218,8 +221,8 @@ class Belief:
     features: Array
     _posterior: Posterior = field(repr=False)
     _queries: ScaledPoints = field(repr=False)
-    _slope: Callable[[], Array] = field(repr=False)
-    _block_slope: Callable[[], Array] | None = field(repr=False)
+    _kernel_pullback: Callable[[Array], Array] = field(repr=False)
+    _block_pullback: Callable[[Array], Array] | None = field(repr=False)
 
     def pullback(self, d_mean: Array, d_cov: Array, d_features: Array | None = None) -> Array:
         """Carry gradients with respect to mean and cov back to the queries: (..., q, d).
@@ -231,18 +234,18 @@ class Belief:
         V = self.features.reshape(-1, q, post.n)
         d_cov = d_cov.reshape(-1, q, q)
         d_cov = d_cov + d_cov.swapaxes(-1, -2)  # twice the symmetric part
-        d_V = d_cov * V if q == 1 else d_cov @ V
-        np.subtract(d_mean.reshape(-1, q, 1) * post.residuals, d_V, out=d_V)
+        d_V = (-d_cov * V if q == 1 else -d_cov @ V).reshape(-1, post.n)
+        d_V = linalg.add_outer(d_V, d_mean.reshape(-1), post.residuals)
         if d_features is not None:
-            d_V[..., post.n - d_features.shape[-1] :] += d_features.reshape(d_V.shape[0], q, -1)
-        weights = linalg.unwhiten_gradient(post.whitener, d_V.reshape(-1, post.n))
-        weights *= self._slope()
+            p = d_features.shape[-1]
+            d_V[:, post.n - p :] += d_features.reshape(-1, p)
+        weights = self._kernel_pullback(linalg.unwhiten_gradient(post.whitener, d_V))
         d_queries = squared_distances_pullback(weights, self._queries, post._scaled)
-        if self._block_slope is not None:
-            grouped = _grouped(self._queries, q)
-            within = squared_distances_pullback(d_cov * self._block_slope(), grouped, grouped)
+        if self._block_pullback is not None:
+            grouped = self._queries.grouped(q)
+            within = squared_distances_pullback(self._block_pullback(d_cov), grouped, grouped)
             d_queries += within.reshape(d_queries.shape)
-        d_queries *= post._inverse
+        d_queries *= post._unit
         return d_queries.reshape(*self.mean.shape, post.d)
 
 
@@ -253,7 +256,3 @@ def _per_observation(noise: float | Array, n: int) -> Array:
             f"got shape {np.shape(noise)}"
         )
     return np.full(n, noise, dtype=np.float64)
-
-
-def _grouped(queries: ScaledPoints, q: int) -> ScaledPoints:
-    return ScaledPoints(queries.points.reshape(-1, q, queries.points.shape[-1]))

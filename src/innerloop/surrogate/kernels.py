@@ -1,7 +1,11 @@
-"""Stationary anisotropic kernels, each as a profile k(r^2) and its derivative in one place.
+"""Stationary anisotropic kernels, each as a profile k(s) and its derivative in one place.
 
-r^2 = sum_k (x_k - x'_k)^2 / lengthscale_k^2. Profiles are functions of r^2, not of r, so that
-every derivative stays finite where two points coincide.
+s = stretch^2 r^2, where r^2 = sum_k (x_k - x'_k)^2 / lengthscale_k^2 and stretch is the constant
+that goes with r in the kernel's formula, such as sqrt(5). Profiles are functions of the squared
+distance, so that every derivative stays finite where two points coincide.
+
+Profiles are the innermost loop of everything: they reuse the memory of their argument, and the
+variance rides along in the exponent.
 """
 
 from __future__ import annotations
@@ -18,13 +22,14 @@ from innerloop import checks
 from innerloop.checks import Array
 from innerloop.errors import InputError
 
-# The derivative is asked for only when a gradient is, and shares its exponential with the value.
-Profile = tuple[Array, Callable[[], Array]]
+# Covariances, and their pullback: weights of the shape of s times the derivative of the profile,
+# in the memory of the weights. It shares its exponential with the value.
+Profile = tuple[Array, Callable[[Array], Array]]
 
 
 @dataclass(frozen=True, eq=False)
 class Kernel(ABC):
-    """k(x, x') = variance * profile(r^2).
+    """A covariance that depends on the distance in units of the lengthscales.
 
     lengthscales: one number for all dimensions, or (d,). variance: the prior variance of f.
     """
@@ -32,6 +37,8 @@ class Kernel(ABC):
     lengthscales: Array
     variance: float = 1.0
 
+    #: Factor on r in the kernel's formula.
+    stretch: ClassVar[float]
     #: Degrees of freedom of the spectral density, a multivariate t; None for a Gaussian.
     spectral_freedom: ClassVar[float | None]
 
@@ -45,10 +52,12 @@ class Kernel(ABC):
         object.__setattr__(self, "lengthscales", scales)
         object.__setattr__(self, "variance", checks.scalar("variance", variance))
 
-    @staticmethod
     @abstractmethod
-    def profile(r2: Array) -> Profile:
-        """Correlation at squared distance r2, and a function returning its derivative in r2."""
+    def profile(self, s: Array) -> Profile:
+        """Covariance at stretched squared distances s, in the memory of s, with its pullback.
+
+        The pullback takes weights w to w dk/ds, in the memory of w.
+        """
 
     def inverse_lengthscales(self, d: int) -> Array:
         """1 / lengthscales as a (d,) array."""
@@ -59,96 +68,133 @@ class Kernel(ABC):
             )
         return np.broadcast_to(1.0 / self.lengthscales, (d,))
 
-    def from_squared_distance(self, r2: Array) -> Profile:
-        """Covariance at squared distance r2, and a function returning its derivative in r2."""
-        correlation, slope = self.profile(r2)
-        return self.variance * correlation, lambda: self.variance * slope()
-
     def __call__(self, X1: ArrayLike, X2: ArrayLike) -> Array:
         """Covariance matrix between points X1 (n1, d) and X2 (n2, d): (n1, n2)."""
         first = checks.points("X1", X1)
         second = checks.points("X2", X2, first.shape[1])
-        inverse = self.inverse_lengthscales(first.shape[1])
+        unit = self.stretch * self.inverse_lengthscales(first.shape[1])
         # Distances come from differences of squares: centring keeps their cancellation harmless.
         center = second.mean(axis=0)
-        A = ScaledPoints((first - center) * inverse)
-        B = ScaledPoints((second - center) * inverse)
-        r2 = squared_distances(A, B)
-        return self.from_squared_distance(r2)[0]
+        A, B = ScaledPoints((first - center) * unit), ScaledPoints((second - center) * unit)
+        return self.profile(squared_distances(A, B))[0]
 
 
 class Matern52(Kernel):
-    """profile = (1 + a + a^2 / 3) exp(-a), a = sqrt(5) r."""
+    """variance (1 + a + a^2 / 3) exp(-a), a = sqrt(5) r."""
 
+    stretch = float(np.sqrt(5.0))
     spectral_freedom = 5.0
 
-    @staticmethod
-    def profile(r2: Array) -> Profile:
-        a = np.sqrt(r2)
-        a *= np.sqrt(5.0)
-        decay = np.exp(-a)
-        value = a * (1.0 / 3.0)
-        value += 1.0
-        value *= a
-        value += 1.0
-        value *= decay
+    def profile(self, s: Array) -> Profile:
+        a = np.sqrt(s)
+        decay = np.log(self.variance) - a
+        np.exp(decay, out=decay)
+        a += 1.0
+        s *= 1.0 / 3.0
+        s += a
+        s *= decay
 
-        def slope() -> Array:
-            result = a + 1.0
-            result *= decay
-            result *= -5.0 / 6.0
-            return result
+        def pullback(weights: Array) -> Array:
+            weights *= a
+            weights *= decay
+            weights *= -1.0 / 6.0
+            return weights
 
-        return value, slope
+        return s, pullback
 
 
 class Matern32(Kernel):
-    """profile = (1 + a) exp(-a), a = sqrt(3) r."""
+    """variance (1 + a) exp(-a), a = sqrt(3) r."""
 
+    stretch = float(np.sqrt(3.0))
     spectral_freedom = 3.0
 
-    @staticmethod
-    def profile(r2: Array) -> Profile:
-        a = np.sqrt(r2)
-        a *= np.sqrt(3.0)
-        decay = np.exp(-a)
+    def profile(self, s: Array) -> Profile:
+        a = np.sqrt(s, out=s)
+        decay = np.log(self.variance) - a
+        np.exp(decay, out=decay)
         a += 1.0
         a *= decay
-        return a, lambda: -1.5 * decay
+
+        def pullback(weights: Array) -> Array:
+            weights *= decay
+            weights *= -0.5
+            return weights
+
+        return a, pullback
 
 
 class SquaredExponential(Kernel):
-    """profile = exp(-r^2 / 2)."""
+    """variance exp(-r^2 / 2)."""
 
+    stretch = 1.0
     spectral_freedom = None
 
-    @staticmethod
-    def profile(r2: Array) -> Profile:
-        value = np.exp(-0.5 * r2)
-        return value, lambda: -0.5 * value
+    def profile(self, s: Array) -> Profile:
+        s *= -0.5
+        s += np.log(self.variance)
+        value = np.exp(s, out=s)
+        kept = value.copy()  # the caller may reuse the memory of `value`
+
+        def pullback(weights: Array) -> Array:
+            weights *= kept
+            weights *= -0.5
+            return weights
+
+        return value, pullback
 
 
 class ScaledPoints:
-    """Points (..., n, d) in units of the lengthscales, with their squared norms (..., n)."""
+    """Points (..., n, d) in units of the lengthscales, ready for squared distances.
 
-    __slots__ = ("norms", "points")
+    lifted: (..., n, d + 2), the points with a 1 and their squared norms appended, so that
+    |a - b|^2 is a single product of `lifted` rows of A with `dual` rows of B.
+    """
+
+    __slots__ = ("_dual", "d", "lifted")
 
     def __init__(self, points: Array) -> None:
-        self.points = points
-        self.norms: Array = np.einsum("...ij,...ij->...i", points, points)
+        self.d = points.shape[-1]
+        self.lifted = np.empty((*points.shape[:-1], self.d + 2))
+        self.lifted[..., : self.d] = points
+        self.lifted[..., self.d] = 1.0
+        self.lifted[..., self.d + 1] = np.vecdot(points, points)
+        self._dual: Array | None = None
+
+    @property
+    def points(self) -> Array:
+        """The points themselves (..., n, d)."""
+        return self.lifted[..., : self.d]
+
+    @property
+    def dual(self) -> Array:
+        """(-2 x, |x|^2, 1) for every point x."""
+        if self._dual is None:
+            self._dual = np.empty_like(self.lifted)
+            np.multiply(self.points, -2.0, out=self._dual[..., : self.d])
+            self._dual[..., self.d] = self.lifted[..., self.d + 1]
+            self._dual[..., self.d + 1] = 1.0
+        return self._dual
+
+    def grouped(self, q: int) -> ScaledPoints:
+        """The same points (M, d) in consecutive groups of q: (M / q, q, d)."""
+        view = object.__new__(ScaledPoints)
+        view.d, view._dual = self.d, None
+        view.lifted = self.lifted.reshape(-1, q, self.d + 2)
+        return view
 
 
 def squared_distances(A: ScaledPoints, B: ScaledPoints) -> Array:
     """|a - b|^2 for all points of A (..., n1, d) and of B (..., n2, d): (..., n1, n2)."""
-    r2 = (-2.0 * A.points) @ B.points.swapaxes(-1, -2)
-    r2 += A.norms[..., :, None]
-    r2 += B.norms[..., None, :]
-    return np.maximum(r2, 0.0, out=r2)
+    s: Array = A.lifted @ B.dual.swapaxes(-1, -2)
+    return np.maximum(s, 0.0, out=s)
 
 
 def squared_distances_pullback(weights: Array, A: ScaledPoints, B: ScaledPoints) -> Array:
     """Carry a gradient with respect to the distances (..., n1, n2) back to A (..., n1, d)."""
-    pull = weights.sum(axis=-1)[..., None] * A.points
-    pull -= weights @ B.points
+    # One product gives both sum_j w_ij b_j and sum_j w_ij.
+    sums = weights @ B.lifted[..., : B.d + 1]
+    pull: Array = sums[..., B.d :] * A.points
+    pull -= sums[..., : B.d]
     pull *= 2.0
     return pull

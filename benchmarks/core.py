@@ -1,0 +1,163 @@
+"""Time of one value+gradient and of one fit, against BoTorch and against bare matrix products.
+
+    python benchmarks/core.py            # needs the `bench` extra: torch and botorch
+
+One thread for everything. "products" is the time of just the matrix products that one evaluation
+makes, on arrays prepared beforehand.
+"""
+
+from __future__ import annotations
+
+import argparse
+import warnings
+from collections.abc import Callable
+
+import numpy as np
+import rivals
+from scipy.linalg.blas import dtrmm
+from threadpoolctl import threadpool_limits
+from timing import interleaved
+
+import innerloop as il
+
+D, R, M = 6, 16, 128
+
+
+def dataset(n: int, d: int = D, seed: int = 0) -> tuple[np.ndarray, np.ndarray, il.GaussianProcess]:
+    gp = il.GaussianProcess(il.Matern52(np.full(d, np.sqrt(d) / 4)), noise=1e-3)
+    rng = np.random.default_rng(seed)
+    X = rng.random((n, d))
+    y = il.prior_draws(gp, d, seed=seed)(X)[0] + np.sqrt(1e-3) * rng.standard_normal(n)
+    return X, y, gp
+
+
+def joint_products(n: int, q: int) -> Callable[[], object]:
+    """The matrix products of one value+gradient of the joint form."""
+    rng = np.random.default_rng(0)
+    A, X, r = rng.random((R * q, D)), rng.random((n, D)), rng.random(n)
+    W, k = np.asfortranarray(np.tril(rng.random((n, n)))), rng.random((R * q, n))
+    V, L = k.reshape(R, q, n), rng.random((R, q, q))
+    z, Y = rng.random((M, q)), rng.random((R, q, M))
+
+    def products() -> None:
+        A @ X.T
+        dtrmm(1.0, W, k.T, lower=1)
+        k @ r
+        if q > 1:
+            V @ V.swapaxes(1, 2)
+            L @ V
+        L @ z.T
+        Y @ z
+        dtrmm(1.0, W, k.T, lower=1, trans_a=1)
+        k @ X
+
+    return products
+
+
+def incremental_products(n: int, j: int) -> Callable[[], object]:
+    """The matrix products of one value+gradient of the incremental form after j fixed points."""
+    size = n + j
+    rng = np.random.default_rng(0)
+    A, X, r = rng.random((R, D)), rng.random((size, D)), rng.random(size)
+    W, k = np.asfortranarray(np.tril(rng.random((size, size)))), rng.random((R, size))
+    z, loadings, shift = rng.random((M, j)), rng.random((R, j)), rng.random((R, M))
+
+    def products() -> None:
+        A @ X.T
+        dtrmm(1.0, W, k.T, lower=1)
+        k @ r
+        if j:
+            loadings @ z.T
+            shift @ z
+        dtrmm(1.0, W, k.T, lower=1, trans_a=1)
+        k @ X
+
+    return products
+
+
+def evaluations(sizes: list[int], widths: list[int]) -> None:
+    print(f"value+gradient, d={D}, R={R}, m={M}; times in ms\n")
+    print(
+        "| form | n | q | innerloop | BoTorch | products | BoTorch / innerloop | innerloop / products |"
+    )
+    print("|---|---|---|---|---|---|---|---|")
+    for n in sizes:
+        X, y, gp = dataset(n)
+        post = gp.condition(X, y)
+        utility = il.ExpectedImprovement(float(y.max()))
+        model = rivals.fixed_model(X, y, gp)
+        for q in widths:
+            rng = np.random.default_rng(q)
+            sets, fixed = rng.random((R, q, D)), rng.random((q - 1, D))
+            z = il.sobol_normal(M, q, seed=0)
+            joint = il.Joint(utility, post, z)
+            one_more = il.Incremental(utility, post, z)
+            one_more = one_more.extend(fixed) if q > 1 else one_more
+            for form, ours, theirs, products in (
+                (
+                    "joint",
+                    lambda joint=joint, sets=sets: joint.value_and_grad(sets),
+                    rivals.q_expected_improvement(model, utility.threshold, M, sets),
+                    joint_products(n, q),
+                ),
+                (
+                    "incremental",
+                    lambda one=one_more, sets=sets: one.value_and_grad(sets[:, :1]),
+                    rivals.q_expected_improvement(
+                        model, utility.threshold, M, sets[:, :1], pending=fixed
+                    ),
+                    incremental_products(n, q - 1),
+                ),
+            ):
+                best = interleaved({"ours": ours, "theirs": theirs, "products": products})
+                print(
+                    f"| {form} | {n} | {q} | {1e3 * best['ours']:.3f} | {1e3 * best['theirs']:.3f} "
+                    f"| {1e3 * best['products']:.3f} | {best['theirs'] / best['ours']:.1f} "
+                    f"| {best['ours'] / best['products']:.2f} |",
+                    flush=True,
+                )
+
+
+def fits(sizes: list[int]) -> None:
+    """Both maximize the same likelihood over the same parameters and the same range of noise."""
+    print(
+        f"\nfit, d={D}, no priors, noise at least 1e-4; times in ms, log likelihood by innerloop\n"
+    )
+    print("| n | seed | innerloop | BoTorch | BoTorch / innerloop | log lik. | BoTorch's |")
+    print("|---|---|---|---|---|---|---|")
+    for n in sizes:
+        for seed in range(3):
+            X, y, _ = dataset(n, seed=seed)
+            y = (y - y.mean()) / y.std()
+            found: dict[str, il.GaussianProcess] = {}
+
+            def ours(X=X, y=y, found=found) -> None:
+                found["ours"] = il.fit(X, y, priors=None, smallest_noise=1e-4)
+
+            def theirs(X=X, y=y, found=found) -> None:
+                found["theirs"] = rivals.fit(X, y)
+
+            best = interleaved({"ours": ours, "theirs": theirs}, seconds=1.0)
+            scores = {name: gp.condition(X, y).log_likelihood for name, gp in found.items()}
+            print(
+                f"| {n} | {seed} | {1e3 * best['ours']:.1f} | {1e3 * best['theirs']:.1f} "
+                f"| {best['theirs'] / best['ours']:.1f} | {scores['ours']:.4f} "
+                f"| {scores['theirs']:.4f} |",
+                flush=True,
+            )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--sizes", type=int, nargs="+", default=[50, 200, 1000])
+    parser.add_argument("--widths", type=int, nargs="+", default=[1, 4, 16])
+    parser.add_argument("--fit-sizes", type=int, nargs="*", default=[100, 400])
+    arguments = parser.parse_args()
+    warnings.filterwarnings("ignore")
+    with threadpool_limits(1):
+        evaluations(arguments.sizes, arguments.widths)
+        fits(arguments.fit_sizes)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,80 @@
+"""BoTorch set up to do the same work as innerloop, on one thread."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import botorch
+import gpytorch
+import numpy as np
+import torch
+from botorch.acquisition import qExpectedImprovement
+from botorch.fit import fit_gpytorch_mll
+from botorch.models import SingleTaskGP
+from botorch.sampling import SobolQMCNormalSampler
+from gpytorch.constraints import GreaterThan
+from gpytorch.kernels import MaternKernel, ScaleKernel
+from gpytorch.likelihoods import GaussianLikelihood
+
+import innerloop as il
+
+torch.set_num_threads(1)
+torch.set_default_dtype(torch.float64)
+
+
+def _model(X: np.ndarray, y: np.ndarray) -> SingleTaskGP:
+    """A constant mean, an anisotropic Matern-5/2 kernel and noise of at least 1e-4; no priors."""
+    return SingleTaskGP(
+        torch.as_tensor(X),
+        torch.as_tensor(y)[:, None],
+        covar_module=ScaleKernel(MaternKernel(nu=2.5, ard_num_dims=X.shape[1])),
+        likelihood=GaussianLikelihood(noise_constraint=GreaterThan(1e-4)),
+        outcome_transform=None,
+    )
+
+
+def fixed_model(X: np.ndarray, y: np.ndarray, gp: il.GaussianProcess) -> SingleTaskGP:
+    """The posterior of `gp` as a BoTorch model."""
+    model = _model(X, y)
+    model.covar_module.base_kernel.lengthscale = torch.as_tensor(gp.kernel.lengthscales)
+    model.covar_module.outputscale = gp.kernel.variance
+    model.mean_module.constant = gp.mean
+    model.likelihood.noise = gp.noise
+    return model.eval()
+
+
+def q_expected_improvement(
+    model: SingleTaskGP,
+    threshold: float,
+    m: int,
+    sets: np.ndarray,
+    pending: np.ndarray | None = None,
+) -> Callable[[], object]:
+    """One forward and backward pass of MC qEI at query sets (R, q, d)."""
+    acquisition = qExpectedImprovement(
+        model,
+        best_f=threshold,
+        sampler=SobolQMCNormalSampler(torch.Size([m]), seed=0),
+        X_pending=torch.as_tensor(pending) if pending is not None and len(pending) else None,
+    )
+    X = torch.as_tensor(sets).requires_grad_(True)
+
+    def evaluate() -> object:
+        return torch.autograd.grad(acquisition(X).sum(), X)
+
+    return evaluate
+
+
+def fit(X: np.ndarray, y: np.ndarray) -> il.GaussianProcess:
+    """BoTorch's default fit, as an innerloop surrogate."""
+    model = _model(X, y)
+    fit_gpytorch_mll(gpytorch.mlls.ExactMarginalLogLikelihood(model.likelihood, model))
+    kernel = model.covar_module
+    return il.GaussianProcess(
+        il.Matern52(kernel.base_kernel.lengthscale.detach().numpy()[0], kernel.outputscale.item()),
+        mean=model.mean_module.constant.item(),
+        noise=model.likelihood.noise.item(),
+    )
+
+
+__all__ = ["botorch", "fit", "fixed_model", "q_expected_improvement"]

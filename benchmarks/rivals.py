@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import botorch
 import gpytorch
 import numpy as np
 import torch
@@ -15,6 +14,7 @@ from botorch.sampling import SobolQMCNormalSampler
 from gpytorch.constraints import GreaterThan
 from gpytorch.kernels import MaternKernel, ScaleKernel
 from gpytorch.likelihoods import GaussianLikelihood
+from gpytorch.priors import NormalPrior
 
 import innerloop as il
 
@@ -65,9 +65,25 @@ def q_expected_improvement(
     return evaluate
 
 
-def fit(X: np.ndarray, y: np.ndarray) -> il.GaussianProcess:
+def _add_priors(model: SingleTaskGP, priors: il.Priors) -> None:
+    """innerloop's priors: normal on the logarithms, and on the constant mean."""
+    center, sd = priors.lengthscale
+    center += 0.5 * np.log(model.train_inputs[0].shape[-1])
+    kernel, likelihood = model.covar_module, model.likelihood
+    for module, prior, log_parameter in (
+        (kernel.base_kernel, NormalPrior(center, sd), lambda m: m.lengthscale.log()),
+        (kernel, NormalPrior(*priors.variance), lambda m: m.outputscale.log()),
+        (likelihood, NormalPrior(*priors.noise), lambda m: m.noise.log()),
+        (model.mean_module, NormalPrior(0.0, priors.mean), lambda m: m.constant),
+    ):
+        module.register_prior("same_prior", prior, log_parameter)
+
+
+def fit(X: np.ndarray, y: np.ndarray, priors: il.Priors | None) -> il.GaussianProcess:
     """BoTorch's default fit, as an innerloop surrogate."""
     model = _model(X, y)
+    if priors is not None:
+        _add_priors(model, priors)
     fit_gpytorch_mll(gpytorch.mlls.ExactMarginalLogLikelihood(model.likelihood, model))
     kernel = model.covar_module
     return il.GaussianProcess(
@@ -75,6 +91,3 @@ def fit(X: np.ndarray, y: np.ndarray) -> il.GaussianProcess:
         mean=model.mean_module.constant.item(),
         noise=model.likelihood.noise.item(),
     )
-
-
-__all__ = ["botorch", "fit", "fixed_model", "q_expected_improvement"]

@@ -38,7 +38,7 @@ def cholesky(A: Array, scale: float) -> Array:
     A: (..., q, q). Returns L (..., q, q) with L L^T = A + jitter I.
     """
     try:
-        L: Array = np.linalg.cholesky(A)
+        L = _cholesky(A)
     except np.linalg.LinAlgError:
         return _jittered_cholesky(A, scale)
     if diagonals(L).min() ** 2 <= _SMALLEST_PIVOT * scale:
@@ -59,7 +59,11 @@ def _jittered_cholesky(A: Array, scale: float) -> Array:
     level = np.searchsorted(ladder, 2.0 * margin - smallest)
     if not np.isfinite(margin) or (level == ladder.size).any():
         raise _not_positive_definite(A, scale)
-    return np.linalg.cholesky(A + ladder[level][..., None, None] * np.eye(size))
+    return _cholesky(A + ladder[level][..., None, None] * np.eye(size))
+
+
+def _cholesky(A: Array) -> Array:
+    return np.linalg.cholesky(A).astype(np.float64, copy=False)
 
 
 def _not_positive_definite(A: Array, scale: float) -> NumericalError:
@@ -142,7 +146,7 @@ def log_determinant_and_inverse(K: Array, scale: float) -> tuple[float, Array]:
     log_determinant = 2.0 * float(np.log(L.diagonal()).sum())
     lower: Array = dpotri(L, lower=1, overwrite_c=1)[0]
     inverse = lower + lower.T
-    inverse[np.diag_indices_from(inverse)] *= 0.5
+    diagonals(inverse)[...] *= 0.5
     return log_determinant, inverse
 
 
@@ -150,6 +154,7 @@ def _factor(K: Array, scale: float) -> Array:
     """Lower Cholesky factor of one matrix, with the least jitter that makes its pivots sound."""
     for jitter in _JITTERS:
         shifted = K if jitter == 0.0 else K + jitter * scale * np.eye(K.shape[0])
+        L: Array
         L, info = dpotrf(shifted, lower=1, clean=1)
         if info == 0 and L.diagonal().min() ** 2 > _SMALLEST_PIVOT * scale:
             return L

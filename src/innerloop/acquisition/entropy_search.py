@@ -59,7 +59,7 @@ class _EntropySearchEstimator(LookaheadEstimator):
         self.temperature = temperature
 
     def floats_per_set(self, m: int, q: int) -> int:
-        return q * self.extended.n + 3 * m * self.z_b.shape[0] * self.size
+        return q * self.extended.n + 3 * m * len(self.z_b) * len(self.points)
 
     def grade(self, sway: Array, z: Array, gradient: bool) -> tuple[Array, Array | None]:
         m, p = z.shape[0], self.pending
@@ -76,7 +76,7 @@ class _EntropySearchEstimator(LookaheadEstimator):
         d_chance = (np.log(np.maximum(chance, np.finfo(float).tiny)) + 1.0)[:, :, None, :]
         d_paths = d_chance - (events * d_chance).sum(axis=-1, keepdims=True)
         d_paths *= events
-        d_paths *= 1.0 / (self.temperature * m * self.z_b.shape[0])
+        d_paths *= 1.0 / (self.temperature * m * len(self.z_b))
         d_sway = z[:, p:].T @ d_paths.sum(axis=2)
         d_L = d_paths.sum(axis=1).swapaxes(-1, -2) @ self.z_b
         d_sway -= 2.0 * sway @ linalg.cholesky_pullback(L, d_L)

@@ -31,7 +31,7 @@ class KnowledgeGradient:
 
 class _KnowledgeGradientEstimator(LookaheadEstimator):
     def floats_per_set(self, m: int, q: int) -> int:
-        return q * self.extended.n + 2 * m * self.size
+        return q * self.extended.n + 2 * m * len(self.points)
 
     def grade(self, sway: Array, z: Array, gradient: bool) -> tuple[Array, Array | None]:
         m, p = z.shape[0], self.pending

@@ -45,6 +45,7 @@ class LookaheadEstimator(ABC):
     """Binds a utility of the sway to a posterior; subclasses grade the sway."""
 
     def __init__(self, points: Array, posterior: Posterior, pending: Array | None) -> None:
+        self.points = points
         self.noise = posterior.query_noise
         self.pending = 0 if pending is None else pending.shape[0]
         # What is learnt from pending points and queries comes through noisy observations.
@@ -55,7 +56,6 @@ class LookaheadEstimator(ABC):
         self.outlook = Outlook(belief.mean, belief.cov, pending_sway, scale)
         self.chol = linalg.cholesky(belief.cov, scale)
         self.extended = seen.fantasize(points)
-        self.size = points.shape[0]
 
     @abstractmethod
     def floats_per_set(self, m: int, q: int) -> int:
@@ -68,7 +68,7 @@ class LookaheadEstimator(ABC):
     def evaluate(self, X: Array, z: Array, gradient: bool) -> tuple[Array, Array | None]:
         """Values (R,) and gradients (R, q, d) at X (R, q, d), z: (m, pending + q)."""
         belief = self.extended.unchecked_belief(X)
-        features = belief.features[..., -self.size :]
+        features = belief.features[..., -len(self.points) :]
         # Appending b took its part out of the queries' covariance: put it back.
         cov_a = belief.cov + features @ features.swapaxes(-1, -2)
         cov_a = cov_a + self.noise * np.eye(X.shape[1])

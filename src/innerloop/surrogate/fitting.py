@@ -1,4 +1,4 @@
-"""MAP hyperparameters by L-BFGS-B on an explicit gradient that costs one factorization.
+"""MAP hyperparameters by a quasi-Newton search on an explicit gradient, one factorization a step.
 
 Parameters are theta = (log lengthscales, log variance, log noise). The constant mean is profiled
 out: given theta its best value is a ratio of two sums. Everything is done in units in which y has
@@ -7,22 +7,30 @@ mean 0 and standard deviation 1, so that priors and bounds mean the same for y o
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from innerloop import checks, linalg
 from innerloop.checks import Array
+from innerloop.errors import InputError
 from innerloop.surrogate.gaussian_process import GaussianProcess
 from innerloop.surrogate.kernels import Kernel, Matern52, ScaledPoints, squared_distances
+from innerloop.surrogate.quasi_newton import Minimum, minimize
 
-# Cold starts are screened on at most this many observations, and only the best is polished on all.
-_SCREENING_POINTS = 200
-_SCREENING_STEPS = 12
+# A cold fit goes from coarse to fine: it looks around on about this many observations, then
+# settles on three times as many, and so on up to all.
+_COARSEST = 32
+_REFINEMENT = 3
+_SCREENING_STEPS = 3
+# Evaluations on part of the observations need not settle further than this.
+_COARSE_TOLERANCE = 1e-3
+# The information matrix is taken from this many observations at most.
+_INFORMATION_POINTS = 64
 # (factor on the typical lengthscale, noise): smooth to rough, clean to noisy.
-_COLD_STARTS = ((1.0, 1e-3), (3.0, 1e-2), (0.4, 1e-3), (1.5, 1e-1))
+_COLD_STARTS = ((1.0, 1e-3), (3.0, 1e-2), (0.4, 1e-3))
 _LENGTHSCALE_BOUNDS = (1e-3, 1e3)
 _VARIANCE_BOUNDS = (1e-3, 1e3)
 _LARGEST_NOISE = 10.0
@@ -58,161 +66,193 @@ def fit(
 
     X: (n, d), y: (n,). noise: known noise variance, a number or (n,); learned if None, then at
     least `smallest_noise` times the variance of y. start: a previous fit to continue from; without
-    it several starts are screened. priors: None to maximize the likelihood alone.
+    it several starts are tried. priors: None to maximize the likelihood alone.
     """
-    objective = _Objective(X, y, kernel, noise, priors, smallest_noise)
+    points = checks.points("X", X)
+    n, d = points.shape
+    values = checks.vector("y", y, n)
+    location, scale = _location_and_scale(values)
+    unit = scale**2
+    known = None if noise is None else _known_noise(noise, n)
+    smallest = float(checks.positive("smallest_noise", checks.scalar("noise", smallest_noise)))
+    objective = _Objective(
+        points - points.mean(axis=0),
+        (values - location) / scale,
+        kernel,
+        None if known is None else np.broadcast_to(known / unit, (n,)),
+        priors,
+        smallest,
+    )
     with linalg.one_blas_thread():
-        if start is not None:
-            theta = objective.parameters(start)
+        if start is None:
+            theta = objective.cold_start()
         else:
-            screen = objective.subset(_SCREENING_POINTS)
-            theta = screen.best_of(screen.cold_starts())
-        return objective.surrogate(objective.minimize(theta)[1])
+            lengthscales = 1.0 / start.kernel.inverse_lengthscales(d)
+            tail = start.kernel.variance / unit, float(np.mean(start.noise)) / unit
+            theta = objective.parameters(lengthscales, *tail)
+        theta = objective.minimize(theta).x
+        mean = objective.evaluate(theta)[2]
+    parameters = np.exp(theta)
+    return GaussianProcess(
+        kernel(parameters[:d], float(parameters[d] * unit)),
+        mean=float(mean * scale + location),
+        noise=float(parameters[-1] * unit) if known is None else known,
+    )
 
 
+@dataclass(frozen=True, eq=False)
 class _Objective:
-    """Negative log posterior of the hyperparameters, with its gradient."""
+    """Negative log posterior of theta for centred points (n, d) and standardized values (n,)."""
 
-    def __init__(
-        self,
-        X: ArrayLike,
-        y: ArrayLike,
-        kernel: type[Kernel],
-        noise: ArrayLike | None,
-        priors: Priors | None,
-        smallest_noise: float,
-    ) -> None:
-        self.X = checks.points("X", X)
-        self.n, self.d = self.X.shape
-        self.y = checks.vector("y", y, self.n)
-        self.kernel = kernel
-        self.priors = priors
-        self.smallest_noise = float(checks.positive("smallest_noise", smallest_noise))
-        self.location, self.scale = _location_and_scale(self.y)
-        self.standardized = (self.y - self.location) / self.scale
-        self.centered = self.X - self.X.mean(axis=0)
-        self.squares = self.centered**2
-        self.given_noise = noise
-        self.known_noise: Array | None = None
-        if noise is not None:
-            variances = GaussianProcess(kernel(1.0), noise=checks.floats("noise", noise)).noise
-            self.known_noise = np.broadcast_to(variances, (self.n,)) / self.scale**2
+    points: Array
+    values: Array
+    kernel: type[Kernel]
+    known_noise: Array | None
+    priors: Priors | None
+    smallest_noise: float
+    squares: Array = field(init=False)
+    bounds: Array = field(init=False)
+    prior_center: Array = field(init=False)
+    prior_precision: Array = field(init=False)
+
+    def __post_init__(self) -> None:
+        d = self.points.shape[1]
+        lengthscale = np.log(np.multiply(_LENGTHSCALE_BOUNDS, [1.0, np.sqrt(d)]))
+        noise = np.log([self.smallest_noise, _LARGEST_NOISE])
+        parameters = d + 1 + (self.known_noise is None)
+        bounds = np.array([lengthscale] * d + [np.log(_VARIANCE_BOUNDS), noise])[:parameters]
+        priors = self.priors or Priors()
+        prior = np.array([priors.lengthscale] * d + [priors.variance, priors.noise])[:parameters]
+        prior[:d, 0] += 0.5 * np.log(d)
+        object.__setattr__(self, "squares", self.points**2)
+        object.__setattr__(self, "bounds", bounds)
+        object.__setattr__(self, "prior_center", prior[:, 0])
+        object.__setattr__(self, "prior_precision", prior[:, 1] ** -2.0 * (self.priors is not None))
 
     def subset(self, size: int) -> _Objective:
-        """The same objective on a random choice of at most `size` observations."""
-        if self.n <= size:
-            return self
-        rows = np.random.default_rng(0).choice(self.n, size, replace=False)
-        noise = None if self.known_noise is None else self.known_noise[rows] * self.scale**2
-        return _Objective(
-            self.X[rows], self.y[rows], self.kernel, noise, self.priors, self.smallest_noise
+        """The same objective on a random choice of `size` observations.
+
+        Always with priors: the likelihood of a few observations alone goes astray.
+        """
+        rows = np.random.default_rng(0).choice(len(self.values), size, replace=False)
+        noise = None if self.known_noise is None else self.known_noise[rows]
+        return replace(
+            self,
+            points=self.points[rows],
+            values=self.values[rows],
+            known_noise=noise,
+            priors=self.priors or Priors(),
         )
 
-    @property
-    def bounds(self) -> list[tuple[float, float]]:
-        """Bounds on theta."""
-        low, high = np.log(_LENGTHSCALE_BOUNDS)
-        bounds = [(low, high + 0.5 * np.log(self.d))] * self.d
-        bounds.append(tuple(np.log(_VARIANCE_BOUNDS)))
-        if self.known_noise is None:
-            bounds.append((np.log(self.smallest_noise), np.log(_LARGEST_NOISE)))
-        return bounds
+    def cold_start(self) -> Array:
+        """The best of several starts, settled on ever larger parts of the observations."""
+        sizes = [len(self.values)]
+        while sizes[-1] >= _REFINEMENT * _COARSEST:
+            sizes.append(sizes[-1] // _REFINEMENT)
+        levels = [self.subset(size) for size in sizes[1:]]
+        coarsest = levels[-1] if levels else self
+        ends = [coarsest.minimize(start, _SCREENING_STEPS) for start in self._cold_starts()]
+        theta = min(ends, key=lambda end: end.value).x
+        for level in reversed(levels):
+            theta = level.minimize(theta, tolerance=_COARSE_TOLERANCE).x
+        return theta
 
-    def cold_starts(self) -> Iterable[Array]:
-        """Starting points that differ in smoothness and noise."""
-        typical = np.exp((self.priors or Priors()).lengthscale[0]) * np.sqrt(self.d)
+    def _cold_starts(self) -> Iterator[Array]:
+        d = self.points.shape[1]
+        typical = np.exp(self.prior_center[:d])
         for factor, noise in _COLD_STARTS:
-            yield self._pack(np.full(self.d, factor * typical), 1.0, noise)
+            yield self.parameters(factor * typical, 1.0, noise)
 
-    def parameters(self, gp: GaussianProcess) -> Array:
-        """theta of an existing surrogate."""
-        lengthscales = 1.0 / gp.kernel.inverse_lengthscales(self.d)
-        unit = self.scale**2
-        return self._pack(lengthscales, gp.kernel.variance / unit, float(np.mean(gp.noise)) / unit)
+    def parameters(self, lengthscales: Array, variance: float, noise: float) -> Array:
+        """theta within its bounds."""
+        both = np.concatenate([lengthscales, [variance, noise]])
+        low, high = self.bounds.T
+        theta: Array = np.clip(np.log(np.maximum(both, 1e-300))[: low.size], low, high)
+        return theta
 
-    def _pack(self, lengthscales: Array, variance: float, noise: float) -> Array:
-        tail = [variance] if self.known_noise is not None else [variance, noise]
-        theta = np.log(np.concatenate([lengthscales, np.maximum(tail, 1e-300)]))
-        low, high = np.transpose(self.bounds)
-        clipped: Array = np.clip(theta, low, high)
-        return clipped
-
-    def surrogate(self, theta: Array) -> GaussianProcess:
-        """The surrogate that theta stands for, in the units of y."""
-        mean = self._evaluate(theta)[2]
-        parameters = np.exp(theta)
-        unit = self.scale**2
-        return GaussianProcess(
-            self.kernel(parameters[: self.d], float(parameters[self.d] * unit)),
-            mean=float(mean * self.scale + self.location),
-            noise=float(parameters[-1] * unit) if self.known_noise is None else self.given_noise,
-        )
-
-    def best_of(self, starts: Iterable[Array]) -> Array:
-        """A few steps from each start; the best place reached."""
-        reached = [self.minimize(start, _SCREENING_STEPS) for start in starts]
-        return min(reached, key=lambda end: end[0])[1]
-
-    def minimize(self, theta: Array, steps: int = 200) -> tuple[float, Array]:
-        """L-BFGS-B from theta: the value reached and where."""
-        from scipy.optimize import minimize  # slow to import
-
-        result = minimize(
-            lambda t: self._evaluate(t)[:2],
+    def minimize(self, theta: Array, steps: int = 100, tolerance: float = 1e-8) -> Minimum:
+        """The nearest minimum from theta."""
+        return minimize(
+            lambda t: self.evaluate(t)[:2],
             theta,
-            method="L-BFGS-B",
-            jac=True,
-            bounds=self.bounds,
-            options={"maxiter": steps, "ftol": 1e-9, "gtol": 1e-5 * self.n},
+            self.information(theta),
+            self.bounds,
+            steps=steps,
+            tolerance=tolerance,
         )
-        return float(result.fun), result.x
 
-    def _evaluate(self, theta: Array) -> tuple[float, Array, float]:
+    def information(self, theta: Array) -> Array:
+        """Expected curvature: 1/2 tr K^-1 K_i K^-1 K_j, K_i = dK / dtheta_i, and the priors'.
+
+        It costs a product of matrices per parameter, so it is taken on part of the
+        observations and scaled up: information grows like their number.
+        """
+        n = len(self.values)
+        few = self if n <= _INFORMATION_POINTS else self.subset(_INFORMATION_POINTS)
+        m = len(few.values)
+        lengthscales, variance, noise = few._unpack(theta)
+        scaled = (few.points * (few.kernel.stretch / lengthscales)).T
+        squares = (scaled[:, :, None] - scaled[:, None, :]) ** 2
+        covariance, pullback = few.kernel.profile(squares.sum(axis=0), variance)
+        slope = pullback(np.full((m, m), -2.0))
+        diagonal = np.diag(np.broadcast_to(noise, m))
+        inverse = linalg.log_determinant_and_inverse(covariance + diagonal, variance)[1]
+        tangents = np.concatenate([slope * squares, [covariance, diagonal]])[: theta.size]
+        products = inverse @ tangents
+        flat = products.reshape(theta.size, -1)
+        flipped = products.swapaxes(1, 2).reshape(theta.size, -1)
+        expected: Array = (0.5 * n / m) * (flat @ flipped.T)
+        return expected + np.diag(self.prior_precision)
+
+    def _unpack(self, theta: Array) -> tuple[Array, float, float | Array]:
+        """Lengthscales, variance and noise that theta stands for."""
+        parameters = np.exp(theta)
+        d = self.points.shape[1]
+        noise = parameters[-1] if self.known_noise is None else self.known_noise
+        return parameters[:d], float(parameters[d]), noise
+
+    def evaluate(self, theta: Array) -> tuple[float, Array, float]:
         """Negative log posterior, its gradient, and the profiled mean."""
-        d, n = self.d, self.n
-        lengthscales, variance = np.exp(theta[:d]), float(np.exp(theta[d]))
-        noise = np.exp(theta[-1]) if self.known_noise is None else self.known_noise
-        kernel = self.kernel(lengthscales, variance)
-        points = ScaledPoints(self.centered * (kernel.stretch / lengthscales))
-        s = squared_distances(points, points)
-        s[np.diag_indices(n)] = 0.0
-        covariance, pullback = kernel.profile(s)
+        n, d = self.points.shape
+        lengthscales, variance, noise = self._unpack(theta)
+        scaled = ScaledPoints(self.points * (self.kernel.stretch / lengthscales))
+        s = squared_distances(scaled, scaled)
+        linalg.diagonals(s)[...] = 0.0
+        covariance, pullback = self.kernel.profile(s, variance)
         K = covariance.copy()
-        K[np.diag_indices(n)] += noise
+        linalg.diagonals(K)[...] += noise
         log_determinant, inverse = linalg.log_determinant_and_inverse(K, variance)
 
         precision = 0.0 if self.priors is None else self.priors.mean**-2
         column_sums = inverse.sum(axis=0)
-        mean = float(column_sums @ self.standardized / (column_sums.sum() + precision))
-        residual = self.standardized - mean
+        mean = float(column_sums @ self.values / (column_sums.sum() + precision))
+        residual = self.values - mean
         alpha = inverse @ residual
         value = 0.5 * (residual @ alpha + log_determinant + n * np.log(2.0 * np.pi))
         value += 0.5 * precision * mean**2
 
-        # d value / d K, the mean being at its optimum.
-        inverse -= np.outer(alpha, alpha)
-        inverse *= 0.5
+        # Twice d value / d K, the mean being at its optimum.
+        d_K = linalg.add_outer(inverse, -alpha, alpha)
         grad = np.empty_like(theta)
-        grad[d] = np.vdot(inverse, covariance)
+        grad[d] = 0.5 * np.vdot(d_K, covariance)
         if self.known_noise is None:
-            grad[-1] = noise * inverse.trace()
-        weights = pullback(inverse)
+            grad[-1] = 0.5 * noise * d_K.trace()
+        weights = pullback(d_K)
         # sum_ij w_ij (x_i - x_j)^2 per dimension, for symmetric w, without the differences.
         moments = weights.sum(axis=0) @ self.squares
-        moments -= np.einsum("ij,ij->j", self.centered, weights @ self.centered)
-        grad[:d] = -4.0 * kernel.stretch**2 * moments / lengthscales**2
-        prior_value, prior_grad = self._log_prior(theta)
-        return float(value - prior_value), grad - prior_grad, mean
+        moments -= (self.points * (weights @ self.points)).sum(axis=0)
+        grad[:d] = -2.0 * self.kernel.stretch**2 * moments / lengthscales**2
+        offset = theta - self.prior_center
+        pull = self.prior_precision * offset
+        return float(value + 0.5 * offset @ pull), grad + pull, mean
 
-    def _log_prior(self, theta: Array) -> tuple[float, Array]:
-        if self.priors is None:
-            return 0.0, np.zeros_like(theta)
-        center, sd = np.transpose(
-            [self.priors.lengthscale] * self.d + [self.priors.variance, self.priors.noise]
-        )[:, : theta.size]
-        center[: self.d] += 0.5 * np.log(self.d)
-        standardized = (theta - center) / sd
-        return float(-0.5 * standardized @ standardized), -standardized / sd
+
+def _known_noise(noise: ArrayLike, n: int) -> float | Array:
+    """A given noise variance: one number, or (n,)."""
+    variances = checks.non_negative("noise", noise)
+    if variances.shape not in ((), (n,)):
+        raise InputError(f"noise must be a number or have shape ({n},), got {variances.shape}")
+    return variances if variances.ndim else float(variances)
 
 
 def _location_and_scale(y: Array) -> tuple[float, float]:

@@ -169,7 +169,9 @@ class Posterior:
         That function takes weights (n, S) to the gradient of k @ weights in each point: (S, P, d).
         """
         queries = self._scale(X)
-        k, pullback = self.gp.kernel.profile(squared_distances(queries, self._scaled))
+        k, pullback = self.gp.kernel.profile(
+            squared_distances(queries, self._scaled), self.gp.kernel.variance
+        )
 
         def product_gradient(weights: Array) -> Array:
             slopes = pullback(np.ones_like(k))
@@ -188,7 +190,9 @@ class Posterior:
         q = Xq.shape[-2]
         kernel = self.gp.kernel
         queries = self._scale(Xq.reshape(-1, self.d))
-        k, kernel_pullback = kernel.profile(squared_distances(queries, self._scaled))
+        k, kernel_pullback = kernel.profile(
+            squared_distances(queries, self._scaled), kernel.variance
+        )
         features = linalg.whiten(self.whitener, k)
         mean = features @ self.residuals
         mean += self.gp.mean
@@ -200,7 +204,9 @@ class Posterior:
             block_pullback = None
         else:
             grouped = queries.grouped(q)
-            block, block_pullback = kernel.profile(squared_distances(grouped, grouped))
+            block, block_pullback = kernel.profile(
+                squared_distances(grouped, grouped), kernel.variance
+            )
             linalg.diagonals(block)[...] = kernel.variance
             V = features.reshape(-1, q, self.n)
             cov = (block - V @ V.swapaxes(-1, -2)).reshape(*Xq.shape[:-2], q, q)

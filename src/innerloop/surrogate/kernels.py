@@ -52,8 +52,9 @@ class Kernel(ABC):
         object.__setattr__(self, "lengthscales", scales)
         object.__setattr__(self, "variance", checks.scalar("variance", variance))
 
+    @staticmethod
     @abstractmethod
-    def profile(self, s: Array) -> Profile:
+    def profile(s: Array, variance: float) -> Profile:
         """Covariance at stretched squared distances s, in the memory of s, with its pullback.
 
         The pullback takes weights w to w dk/ds, in the memory of w.
@@ -76,7 +77,7 @@ class Kernel(ABC):
         # Distances come from differences of squares: centring keeps their cancellation harmless.
         center = second.mean(axis=0)
         A, B = ScaledPoints((first - center) * unit), ScaledPoints((second - center) * unit)
-        return self.profile(squared_distances(A, B))[0]
+        return self.profile(squared_distances(A, B), self.variance)[0]
 
 
 class Matern52(Kernel):
@@ -85,9 +86,10 @@ class Matern52(Kernel):
     stretch = float(np.sqrt(5.0))
     spectral_freedom = 5.0
 
-    def profile(self, s: Array) -> Profile:
+    @staticmethod
+    def profile(s: Array, variance: float) -> Profile:
         a = np.sqrt(s)
-        decay = np.log(self.variance) - a
+        decay = np.log(variance) - a
         np.exp(decay, out=decay)
         a += 1.0
         s *= 1.0 / 3.0
@@ -109,9 +111,10 @@ class Matern32(Kernel):
     stretch = float(np.sqrt(3.0))
     spectral_freedom = 3.0
 
-    def profile(self, s: Array) -> Profile:
+    @staticmethod
+    def profile(s: Array, variance: float) -> Profile:
         a = np.sqrt(s, out=s)
-        decay = np.log(self.variance) - a
+        decay = np.log(variance) - a
         np.exp(decay, out=decay)
         a += 1.0
         a *= decay
@@ -130,9 +133,10 @@ class SquaredExponential(Kernel):
     stretch = 1.0
     spectral_freedom = None
 
-    def profile(self, s: Array) -> Profile:
+    @staticmethod
+    def profile(s: Array, variance: float) -> Profile:
         s *= -0.5
-        s += np.log(self.variance)
+        s += np.log(variance)
         value = np.exp(s, out=s)
         kept = value.copy()  # the caller may reuse the memory of `value`
 

@@ -13,12 +13,12 @@ import warnings
 from collections.abc import Callable
 
 import numpy as np
-import rivals
 from scipy.linalg.blas import dtrmm
 from threadpoolctl import threadpool_limits
-from timing import interleaved
 
 import innerloop as il
+import rivals
+from timing import interleaved
 
 D, R, M = 6, 16, 128
 
@@ -78,7 +78,8 @@ def incremental_products(n: int, j: int) -> Callable[[], object]:
 def evaluations(sizes: list[int], widths: list[int]) -> None:
     print(f"value+gradient, d={D}, R={R}, m={M}; times in ms\n")
     print(
-        "| form | n | q | innerloop | BoTorch | products | BoTorch / innerloop | innerloop / products |"
+        "| form | n | q | innerloop | BoTorch | products "
+        "| BoTorch / innerloop | innerloop / products |"
     )
     print("|---|---|---|---|---|---|---|---|")
     for n in sizes:

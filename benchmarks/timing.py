@@ -1,4 +1,4 @@
-"""Timing shared by the benchmarks: interleaved repetitions, so that ratios survive a noisy machine."""
+"""Timing shared by the benchmarks: jobs take turns, so that ratios survive a noisy machine."""
 
 from __future__ import annotations
 

@@ -142,6 +142,24 @@ Z = il.iid_normal(8, 3, seed=0)
 X2 = np.full((3, 2), 0.5)
 
 REFUSED = {
+    "no kernel": (lambda: il.GaussianProcess(0.3), "kernel must be a Kernel"),
+    "kernel instance to fit": (lambda: il.fit(X2, np.zeros(3), kernel=il.Matern52(0.3)), "a class"),
+    "utility class": (lambda: il.Joint(il.SimpleRegret, POST, Z), "utility must be a Utility"),
+    "no posterior": (lambda: il.Joint(il.SimpleRegret(), POST.gp, Z), "posterior must be a"),
+    "expected knowledge gradient": (
+        lambda: il.expected_utility(il.KnowledgeGradient(X2), [0.0], [[1.0]], Z[:, :1]),
+        "utility must be a myopic maximal Utility",
+    ),
+    "text as threshold": (lambda: il.ExpectedImprovement("much"), "threshold must be numeric"),
+    "prior without spread": (lambda: il.Priors(mean=0.0), "sd of mean must be above 0"),
+    "no query sets": (
+        lambda: il.Joint(il.SimpleRegret(), POST, Z).value(np.zeros((0, 1, 2))),
+        "with R >= 1",
+    ),
+    "several smallest noises": (
+        lambda: il.fit(X2, np.zeros(3), smallest_noise=[1, 2]),
+        "smallest_noise must be a single number",
+    ),
     "empty data": (lambda: POST.gp.condition(np.empty((0, 2)), []), r"X must have shape \(n, d\)"),
     "X one-dimensional": (lambda: POST.gp.condition([1.0, 2.0], [1.0, 2.0]), r"got shape \(2,\)"),
     "y too short": (
@@ -199,11 +217,11 @@ REFUSED = {
     ),
     "query set of two axes": (
         lambda: il.Joint(il.SimpleRegret(), POST, Z).value(X2),
-        r"X must have shape \(R, q, 2\), got shape \(3, 2\)",
+        r"X must have shape \(R, q, 2\) with R >= 1, got shape \(3, 2\)",
     ),
     "incremental with q=2": (
         lambda: il.Incremental(il.SimpleRegret(), POST, Z).value(np.zeros((1, 2, 2))),
-        r"X must have shape \(R, 1, 2\), got shape \(1, 2, 2\)",
+        r"X must have shape \(R, 1, 2\) with R >= 1, got shape \(1, 2, 2\)",
     ),
     "too few draws for the queries": (
         lambda: il.Joint(il.SimpleRegret(), POST, Z, pending=X2).value(np.zeros((1, 1, 2))),
@@ -263,6 +281,19 @@ def test_wrong_input_is_refused(case):
     call, message = REFUSED[case]
     with pytest.raises(il.InnerLoopError, match=message):
         call()
+
+
+def test_what_was_told_does_not_change_behind_our_back():
+    X, y, noise, scales = X2.copy(), np.zeros(3), np.ones(3), np.ones(2)
+    X[1] = 0.1
+    post = il.GaussianProcess(il.Matern52(scales), noise=noise).condition(X, y)
+    acquisition = il.Incremental(il.SimpleRegret(), post, z := Z.copy())
+    before = acquisition.value(X2[:1, None]), il.posterior_draws(post, seed=0)(X2)
+    for array in (X, y, noise, scales, z):
+        array += 7.0
+    after = acquisition.value(X2[:1, None]), il.posterior_draws(post, seed=0)(X2)
+    np.testing.assert_array_equal(before[0], after[0])
+    np.testing.assert_array_equal(before[1], after[1])
 
 
 def test_errors_are_value_errors():

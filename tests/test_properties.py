@@ -92,8 +92,13 @@ def test_many_query_sets_are_evaluated_in_shards(monkeypatch):
     problem = make_problem(n=10, q=3, R=40)
     joint = il.Joint(il.SimpleRegret(), problem.posterior, il.iid_normal(16, 3, seed=0))
     whole = joint.value_and_grad(problem.X)
-    monkeypatch.setattr("innerloop.acquisition.joint._WORKSPACE", 600)
+    monkeypatch.setattr("innerloop.acquisition.shards._WORKSPACE", 600)
     for a, b in zip(whole, joint.value_and_grad(problem.X), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-12)
+    one_more = il.Incremental(il.SimpleRegret(), problem.posterior, il.iid_normal(16, 3, seed=0))
+    in_shards = one_more.value_and_grad(problem.X[:, :1])
+    monkeypatch.undo()
+    for a, b in zip(one_more.value_and_grad(problem.X[:, :1]), in_shards, strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-9, atol=1e-12)
 
 

@@ -49,9 +49,9 @@ def point_sets(name: str, value: ArrayLike, d: int) -> Array:
 def query_sets(name: str, value: ArrayLike, d: int, q: int | None = None) -> Array:
     """`value` as an (R, q, d) array of finite query sets."""
     X = floats(name, value)
-    if X.ndim != 3 or X.shape[2] != d or X.shape[1] == 0 or q not in (None, X.shape[1]):
+    if X.ndim != 3 or X.shape[2] != d or 0 in X.shape or q not in (None, X.shape[1]):
         expected = f"(R, {'q' if q is None else q}, {d})"
-        raise InputError(f"{name} must have shape {expected}, got shape {X.shape}")
+        raise InputError(f"{name} must have shape {expected} with R >= 1, got shape {X.shape}")
     return X
 
 
@@ -79,12 +79,23 @@ def positive(name: str, value: ArrayLike) -> Array:
     return array
 
 
+def positive_scalar(name: str, value: ArrayLike) -> float:
+    """`value` as one number above zero."""
+    return float(positive(name, scalar(name, value)))
+
+
 def non_negative(name: str, value: ArrayLike) -> Array:
     """`value` as a float64 array whose entries are all zero or above."""
     array = floats(name, value)
     if not (array >= 0).all():
         raise InputError(f"{name} must be 0 or above, got {array.min()}")
     return array
+
+
+def instance(name: str, value: Any, kind: Any, expected: str) -> None:
+    """Refuse a `value` that is not an instance of `kind`."""
+    if not isinstance(value, kind):
+        raise InputError(f"{name} must be {expected}, got {value!r}")
 
 
 def count(name: str, value: Any) -> int:

@@ -10,6 +10,7 @@ from scipy.special import softmax, xlogy
 from innerloop import checks, linalg
 from innerloop.acquisition.draws import sobol_normal
 from innerloop.acquisition.lookahead import LookaheadEstimator
+from innerloop.acquisition.shards import Evaluation
 from innerloop.checks import Array
 from innerloop.errors import InputError
 from innerloop.surrogate.gaussian_process import Posterior
@@ -30,12 +31,13 @@ class EntropySearch:
 
     def __post_init__(self) -> None:
         points = checks.points("points", self.points)
-        checks.positive("temperature", checks.scalar("temperature", self.temperature))
+        temperature = checks.positive_scalar("temperature", self.temperature)
         B = points.shape[0]
         z = sobol_normal(64, B, seed=0) if self.z is None else checks.base_draws("z", self.z)
         if z.shape[1] != B:
             raise InputError(f"z must have shape (m_b, {B}), a column per point, got {z.shape}")
         object.__setattr__(self, "points", points)
+        object.__setattr__(self, "temperature", temperature)
         object.__setattr__(self, "z", z)
 
     def bind(self, posterior: Posterior, pending: Array | None) -> LookaheadEstimator:
@@ -61,7 +63,7 @@ class _EntropySearchEstimator(LookaheadEstimator):
     def floats_per_set(self, m: int, q: int) -> int:
         return q * self.extended.n + 3 * m * len(self.z_b) * len(self.points)
 
-    def grade(self, sway: Array, z: Array, gradient: bool) -> tuple[Array, Array | None]:
+    def grade(self, sway: Array, z: Array, gradient: bool) -> Evaluation:
         m, p = z.shape[0], self.pending
         means = self.outlook.pending_mean(z[:, :p]) + z[:, p:] @ sway  # (R, m, B)
         cov = self.outlook.cov - sway.swapaxes(-1, -2) @ sway

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from innerloop import checks
 from innerloop.acquisition.fantasies import Fantasies
+from innerloop.acquisition.shards import Evaluation, in_shards
 from innerloop.acquisition.utility import Gain, Utility
 from innerloop.checks import Array
 from innerloop.errors import InputError
@@ -42,8 +43,11 @@ class Incremental:
                 f"the incremental form needs a myopic maximal utility, got "
                 f"{type(self.utility).__name__}; use Joint with the chosen points as pending"
             )
-        object.__setattr__(self, "z", checks.base_draws("z", self.z))
+        checks.instance("posterior", self.posterior, Posterior, "a Posterior")
+        if self.log and type(self.utility).log_gain is Utility.log_gain:
+            raise InputError(f"{type(self.utility).__name__} has no gain in log space")
         if self.fantasies is None:
+            object.__setattr__(self, "z", checks.base_draws("z", self.z).copy())
             object.__setattr__(self, "fantasies", Fantasies(self.posterior))
             object.__setattr__(self, "floor", self.utility.nothing_held(1))
 
@@ -67,13 +71,25 @@ class Incremental:
 
     def value(self, X: ArrayLike) -> Array:
         """Expected gain of R single queries: (R, 1, d) -> (R,)."""
-        return self._average(self._gain(self._belief(X)))[0]
+        return self._evaluate(X, gradient=False)[0]
 
     def value_and_grad(self, X: ArrayLike) -> tuple[Array, Array]:
         """Expected gain and its gradient: (R, 1, d) -> (R,), (R, 1, d)."""
-        belief = self._belief(X)
+        value, grad = self._evaluate(X, gradient=True)
+        assert grad is not None  # narrows the type; asked for above
+        return value, grad
+
+    def _evaluate(self, X: ArrayLike, gradient: bool) -> Evaluation:
+        sets = checks.query_sets("X", X, self.posterior.d, q=1)
+        floats = self.fantasies.posterior.n + len(self.z) * self.utility.floats_per_gain
+        return in_shards(lambda shard: self._evaluate_shard(shard, gradient), sets, floats)
+
+    def _evaluate_shard(self, X: Array, gradient: bool) -> Evaluation:
+        belief = self.fantasies.posterior.unchecked_belief(X)
         gain = self._gain(belief)
         value, weights = self._average(gain)
+        if not gradient:
+            return value, None
         d_shift = weights * gain.d_shift
         d_mean = (d_shift if gain.d_mean is gain.d_shift else weights * gain.d_mean).sum(axis=1)
         d_sd = (weights * gain.d_sd).sum(axis=1)
@@ -89,10 +105,6 @@ class Incremental:
     def _sd(self, variance: Array) -> Array:
         sd: Array = np.sqrt(np.maximum(variance, self._smallest))
         return sd
-
-    def _belief(self, X: ArrayLike) -> Belief:
-        sets = checks.query_sets("X", X, self.posterior.d, q=1)
-        return self.fantasies.posterior.unchecked_belief(sets)
 
     def _gain(self, belief: Belief) -> Gain:
         """Gain (R, m) of every query in every state; one state before anything is fixed."""

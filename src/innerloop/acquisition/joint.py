@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from innerloop import checks, linalg
 from innerloop.acquisition.fantasies import Fantasies
+from innerloop.acquisition.shards import Evaluation, in_shards
 from innerloop.acquisition.utility import Utility
 from innerloop.checks import Array
 from innerloop.errors import InputError
 from innerloop.surrogate.gaussian_process import Posterior
-
-# Floats that one shard of query sets may keep in flight; more sets are evaluated shard by shard.
-_WORKSPACE = 2**21
 
 
 class Estimator(Protocol):
@@ -27,10 +25,11 @@ class Estimator(Protocol):
     def floats_per_set(self, m: int, q: int) -> int:
         """Size of the arrays that one query set needs."""
 
-    def evaluate(self, X: Array, z: Array, gradient: bool) -> tuple[Array, Array | None]:
+    def evaluate(self, X: Array, z: Array, gradient: bool) -> Evaluation:
         """Values (R,), and gradients (R, q, d) if asked for; X: (R, q, d), z: (m, pending + q)."""
 
 
+@runtime_checkable
 class Lookahead(Protocol):
     """A utility of what the outcomes teach elsewhere (ES, KG), rather than of the outcomes."""
 
@@ -54,10 +53,14 @@ class Joint:
         *,
         pending: ArrayLike | None = None,
     ) -> None:
+        checks.instance(
+            "utility", utility, Utility | Lookahead, "a Utility, EntropySearch or KnowledgeGradient"
+        )
+        checks.instance("posterior", posterior, Posterior, "a Posterior")
         points = None if pending is None else checks.points("pending", pending, posterior.d)
         self.utility = utility
         self.posterior = posterior
-        self._draw = z if callable(z) else _always(checks.base_draws("z", z))
+        self._draw = z if callable(z) else _always(checks.base_draws("z", z).copy())
         self._estimator: Estimator = (
             _MyopicEstimator(utility, posterior, points)
             if isinstance(utility, Utility)
@@ -74,7 +77,7 @@ class Joint:
         assert grad is not None  # narrows the type; asked for above
         return value, grad
 
-    def _evaluate(self, X: ArrayLike, gradient: bool) -> tuple[Array, Array | None]:
+    def _evaluate(self, X: ArrayLike, gradient: bool) -> Evaluation:
         sets = checks.query_sets("X", X, self.posterior.d)
         q, p = sets.shape[1], self._estimator.pending
         z = self._draw()
@@ -83,17 +86,11 @@ class Joint:
                 f"z has {z.shape[1]} columns, but {p} pending points and q={q} queries need {p + q}"
             )
         z = z[:, : p + q]
-        shard = max(1, _WORKSPACE // self._estimator.floats_per_set(z.shape[0], q))
-        if shard >= sets.shape[0]:
-            return self._estimator.evaluate(sets, z, gradient)
-        values, grads = zip(
-            *(
-                self._estimator.evaluate(sets[i : i + shard], z, gradient)
-                for i in range(0, sets.shape[0], shard)
-            ),
-            strict=True,
+        return in_shards(
+            lambda shard: self._estimator.evaluate(shard, z, gradient),
+            sets,
+            self._estimator.floats_per_set(z.shape[0], q),
         )
-        return np.concatenate(values), np.concatenate(grads) if gradient else None
 
 
 class _MyopicEstimator:
@@ -110,7 +107,7 @@ class _MyopicEstimator:
     def floats_per_set(self, m: int, q: int) -> int:
         return q * (self.fantasies.posterior.n + m)
 
-    def evaluate(self, X: Array, z: Array, gradient: bool) -> tuple[Array, Array | None]:
+    def evaluate(self, X: Array, z: Array, gradient: bool) -> Evaluation:
         m, p = z.shape[0], self.pending
         belief = self.fantasies.posterior.unchecked_belief(X)
         mean, factor = self.fantasies.paths(belief)
@@ -145,6 +142,7 @@ def expected_utility(utility: Utility, mean: ArrayLike, cov: ArrayLike, z: Array
 
     mean: (..., q), cov: (..., q, q), z: (m, q) -> (...).
     """
+    checks.instance("utility", utility, Utility, "a myopic maximal Utility")
     center, sigma = checks.floats("mean", mean), checks.floats("cov", cov)
     draws = checks.base_draws("z", z)
     q = draws.shape[1]

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from innerloop import checks
 from innerloop.acquisition.lookahead import LookaheadEstimator
+from innerloop.acquisition.shards import Evaluation
 from innerloop.checks import Array
 from innerloop.surrogate.gaussian_process import Posterior
 
@@ -33,7 +34,7 @@ class _KnowledgeGradientEstimator(LookaheadEstimator):
     def floats_per_set(self, m: int, q: int) -> int:
         return q * self.extended.n + 2 * m * len(self.points)
 
-    def grade(self, sway: Array, z: Array, gradient: bool) -> tuple[Array, Array | None]:
+    def grade(self, sway: Array, z: Array, gradient: bool) -> Evaluation:
         m, p = z.shape[0], self.pending
         means = self.outlook.pending_mean(z[:, :p]) + z[:, p:] @ sway  # (R, m, B)
         best = means.max(axis=-1, keepdims=True)

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from innerloop import linalg
+from innerloop.acquisition.shards import Evaluation
 from innerloop.checks import Array
 from innerloop.surrogate.gaussian_process import Posterior
 
@@ -62,10 +63,10 @@ class LookaheadEstimator(ABC):
         """Size of the arrays that one query set needs."""
 
     @abstractmethod
-    def grade(self, sway: Array, z: Array, gradient: bool) -> tuple[Array, Array | None]:
+    def grade(self, sway: Array, z: Array, gradient: bool) -> Evaluation:
         """Value (R,) and gradient (R, q, B) with respect to the sway S^T (R, q, B)."""
 
-    def evaluate(self, X: Array, z: Array, gradient: bool) -> tuple[Array, Array | None]:
+    def evaluate(self, X: Array, z: Array, gradient: bool) -> Evaluation:
         """Values (R,) and gradients (R, q, d) at X (R, q, d), z: (m, pending + q)."""
         belief = self.extended.unchecked_belief(X)
         features = belief.features[..., -len(self.points) :]

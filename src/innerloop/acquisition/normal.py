@@ -78,6 +78,6 @@ def log_below(u: Array) -> tuple[Array, Array]:
     density = np.exp(log_density)
     negative = u < 0.0
     above = np.where(negative, 1.0, 1.0 - density * ratio)
-    log_p = np.where(negative, log_density + np.log(ratio), np.log1p(above - 1.0))
+    log_p = np.where(negative, log_density + np.log(ratio), np.log1p(-density * ratio))
     slope = np.where(negative, 1.0 / ratio, density / above)
     return log_p, slope

@@ -21,9 +21,10 @@ class ExpectedImprovement(Utility):
     threshold: float
 
     empty = 0.0
+    floats_per_gain = 1
 
     def __post_init__(self) -> None:
-        checks.scalar("threshold", self.threshold)
+        object.__setattr__(self, "threshold", checks.scalar("threshold", self.threshold))
 
     def value(self, Y: Array) -> Array:
         excess: Array = Y - self.threshold
@@ -68,10 +69,12 @@ class ProbabilityOfImprovement(Utility):
     temperature: float = 1e-2
 
     empty = 0.0
+    floats_per_gain = 1
 
     def __post_init__(self) -> None:
-        checks.scalar("threshold", self.threshold)
-        checks.positive("temperature", checks.scalar("temperature", self.temperature))
+        object.__setattr__(self, "threshold", checks.scalar("threshold", self.threshold))
+        temperature = checks.positive_scalar("temperature", self.temperature)
+        object.__setattr__(self, "temperature", temperature)
 
     def value(self, Y: Array) -> Array:
         relaxed: Array = expit((Y - self.threshold) / self.temperature)  # eq. 6
@@ -107,6 +110,8 @@ class ProbabilityOfImprovement(Utility):
 class SimpleRegret(Utility):
     """Y itself: the best outcome of the batch."""
 
+    floats_per_gain = 1
+
     def value(self, Y: Array) -> Array:
         return Y
 
@@ -128,8 +133,10 @@ class UpperConfidenceBound(Utility):
 
     beta: float = 2.0
 
+    floats_per_gain = 1
+
     def __post_init__(self) -> None:
-        checks.positive("beta", checks.scalar("beta", self.beta))
+        object.__setattr__(self, "beta", checks.positive_scalar("beta", self.beta))
 
     @property
     def spread(self) -> float:

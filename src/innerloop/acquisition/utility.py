@@ -20,7 +20,6 @@ from numpy.typing import ArrayLike
 from innerloop import checks
 from innerloop.acquisition.normal import phi
 from innerloop.checks import Array
-from innerloop.errors import InputError
 
 # Nodes of the quadrature for the gain of a utility that has no closed form: the trapezoid rule
 # converges faster than any power where the integrand is smooth, and as h^2 across its kinks.
@@ -47,6 +46,8 @@ class Utility(ABC):
 
     #: Utility of the empty batch, where it is finite; such utilities are normalized (appendix A.3).
     empty: float = -np.inf
+    #: Floats that the gain in one state takes: the nodes of its quadrature, 1 for closed forms.
+    floats_per_gain: int = _NODES.size
 
     @abstractmethod
     def value(self, Y: Array) -> Array:
@@ -93,7 +94,7 @@ class Utility(ABC):
 
     def log_gain(self, mean: Array, shift: Array, sd: Array, floor: Array | None) -> Gain:
         """Logarithm of `gain` per state, with the derivatives of that logarithm."""
-        raise InputError(f"{type(self).__name__} has no gain in log space; use log=False")
+        raise NotImplementedError(f"{type(self).__name__} has no gain in log space")
 
     def marginal(self, mean: ArrayLike, var: ArrayLike) -> Array:
         """Acquisition value of a single query, q = 1: mean (...), var (...) -> (...)."""

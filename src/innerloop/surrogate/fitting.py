@@ -51,6 +51,13 @@ class Priors:
     noise: tuple[float, float] = (float(np.log(1e-3)), 2.5)
     mean: float = 1.0
 
+    def __post_init__(self) -> None:
+        for name in ("lengthscale", "variance", "noise"):
+            center, sd = getattr(self, name)
+            checks.scalar(f"center of {name}", center)
+            checks.positive_scalar(f"sd of {name}", sd)
+        checks.positive_scalar("sd of mean", self.mean)
+
 
 def fit(
     X: ArrayLike,
@@ -68,13 +75,15 @@ def fit(
     least `smallest_noise` times the variance of y. start: a previous fit to continue from; without
     it several starts are tried. priors: None to maximize the likelihood alone.
     """
+    if not (isinstance(kernel, type) and issubclass(kernel, Kernel)):
+        raise InputError(f"kernel must be a class, such as Matern52, got {kernel!r}")
     points = checks.points("X", X)
     n, d = points.shape
     values = checks.vector("y", y, n)
     location, scale = _location_and_scale(values)
     unit = scale**2
     known = None if noise is None else _known_noise(noise, n)
-    smallest = float(checks.positive("smallest_noise", checks.scalar("noise", smallest_noise)))
+    smallest = checks.positive_scalar("smallest_noise", smallest_noise)
     objective = _Objective(
         points - points.mean(axis=0),
         (values - location) / scale,

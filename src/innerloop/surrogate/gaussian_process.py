@@ -39,17 +39,18 @@ class GaussianProcess:
     noise: float | Array = 1e-4
 
     def __post_init__(self) -> None:
+        checks.instance("kernel", self.kernel, Kernel, "a Kernel, such as Matern52(0.5)")
         noise = checks.non_negative("noise", self.noise)
         if noise.ndim > 1:
             raise InputError(f"noise must be a number or have shape (n,), got shape {noise.shape}")
         object.__setattr__(self, "mean", checks.scalar("mean", self.mean))
-        object.__setattr__(self, "noise", noise if noise.ndim else float(noise))
+        object.__setattr__(self, "noise", noise.copy() if noise.ndim else float(noise))
 
     def condition(self, X: ArrayLike, y: ArrayLike) -> Posterior:
         """The posterior given observations X (n, d) and y (n,); factored once, in O(n^3)."""
-        points = checks.points("X", X)
+        points = checks.points("X", X).copy()
         n, d = points.shape
-        values = checks.vector("y", y, n)
+        values = checks.vector("y", y, n).copy()
         noise = _per_observation(self.noise, n)
         K = self.kernel(points, points)
         K[np.diag_indices(n)] = self.kernel.variance + noise
@@ -97,7 +98,7 @@ class Posterior:
     @property
     def query_noise(self) -> float:
         """Noise variance expected of a new observation: the mean one, if they differ."""
-        return float(np.mean(self.gp.noise))
+        return float(np.mean(self.noise))
 
     @property
     def log_likelihood(self) -> float:
@@ -209,7 +210,8 @@ class Posterior:
             )
             linalg.diagonals(block)[...] = kernel.variance
             V = features.reshape(-1, q, self.n)
-            cov = (block - V @ V.swapaxes(-1, -2)).reshape(*Xq.shape[:-2], q, q)
+            # The copy keeps NumPy from its product of a matrix with itself, slow for small ones.
+            cov = (block - V @ V.copy().swapaxes(-1, -2)).reshape(*Xq.shape[:-2], q, q)
         return Belief(
             mean.reshape(Xq.shape[:-1]), cov, sets, self, queries, kernel_pullback, block_pullback
         )

@@ -48,9 +48,8 @@ class Kernel(ABC):
             raise InputError(
                 f"lengthscales must be a number or have shape (d,), got shape {scales.shape}"
             )
-        checks.positive("variance", variance)
-        object.__setattr__(self, "lengthscales", scales)
-        object.__setattr__(self, "variance", checks.scalar("variance", variance))
+        object.__setattr__(self, "lengthscales", scales.copy())
+        object.__setattr__(self, "variance", checks.positive_scalar("variance", variance))
 
     @staticmethod
     @abstractmethod

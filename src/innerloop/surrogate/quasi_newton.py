@@ -57,7 +57,7 @@ def minimize(
             # The minimum of the parabola through both values and the slope, kept well inside.
             parabola = -0.5 * predicted / (new_value - value - predicted)
             fraction *= float(np.clip(parabola, 0.1, 0.5))
-            if fraction < _SHORTEST_FRACTION:
+            if not fraction >= _SHORTEST_FRACTION:  # true of NaN too
                 return Minimum(x, value)
         curvature = _updated(curvature, step, new_grad - grad)
         gained = value - new_value

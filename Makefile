@@ -1,0 +1,59 @@
+# Needs python3 and make; everything else is installed into virtual environments in this folder.
+# A stamp inside each environment remembers what was installed, so that installation happens
+# again only when pyproject.toml has changed.
+
+PYTHON ?= python3
+VENV := .venv
+BENCH_VENV := .venv-bench
+INSTALL := -m pip install --quiet --disable-pip-version-check
+
+.PHONY: help run test lint docs bench clean
+
+help:
+	@echo "make run    run the demonstration; writes demonstration.png"
+	@echo "make test   run the tests"
+	@echo "make lint   check style and types"
+	@echo "make docs   build the documentation into site/"
+	@echo "make bench  compare the core with BoTorch; installs torch"
+	@echo "make clean  remove the environments and everything that was built"
+
+run: $(VENV)/installed-run
+	$(VENV)/bin/python examples/demonstration.py
+
+test: $(VENV)/installed-dev
+	$(VENV)/bin/python -m pytest -n 2
+
+lint: $(VENV)/installed-dev
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/mypy
+
+docs: $(VENV)/installed-dev
+	NO_MKDOCS_2_WARNING=1 $(VENV)/bin/mkdocs build --strict --quiet
+
+bench: $(BENCH_VENV)/installed-bench
+	$(BENCH_VENV)/bin/python benchmarks/core.py
+
+clean:
+	rm -rf $(VENV) $(BENCH_VENV) site demonstration.png
+	rm -rf .pytest_cache .hypothesis .mypy_cache .ruff_cache
+
+$(VENV)/bin/python:
+	$(PYTHON) -m venv $(VENV)
+
+$(BENCH_VENV)/bin/python:
+	$(PYTHON) -m venv $(BENCH_VENV)
+
+$(VENV)/installed-run: pyproject.toml | $(VENV)/bin/python
+	$(VENV)/bin/python $(INSTALL) --editable '.[experiments]'
+	@touch $@
+
+$(VENV)/installed-dev: pyproject.toml | $(VENV)/bin/python
+	$(VENV)/bin/python $(INSTALL) --editable '.[dev,experiments]'
+	@touch $@ $(VENV)/installed-run
+
+# torch comes first and on its own, so that botorch takes this version and not another.
+$(BENCH_VENV)/installed-bench: pyproject.toml | $(BENCH_VENV)/bin/python
+	$(BENCH_VENV)/bin/python $(INSTALL) torch==2.13.0
+	$(BENCH_VENV)/bin/python $(INSTALL) --editable '.[bench]'
+	@touch $@

@@ -18,17 +18,10 @@ from threadpoolctl import threadpool_limits
 
 import innerloop as il
 import rivals
+from data import dataset
 from timing import interleaved
 
 D, R, M = 6, 16, 128
-
-
-def dataset(n: int, d: int = D, seed: int = 0) -> tuple[np.ndarray, np.ndarray, il.GaussianProcess]:
-    gp = il.GaussianProcess(il.Matern52(np.full(d, np.sqrt(d) / 4)), noise=1e-3)
-    rng = np.random.default_rng(seed)
-    X = rng.random((n, d))
-    y = il.prior_draws(gp, d, seed=seed)(X)[0] + np.sqrt(1e-3) * rng.standard_normal(n)
-    return X, y, gp
 
 
 def joint_products(n: int, q: int) -> Callable[[], object]:

@@ -7,9 +7,10 @@ from collections.abc import Callable
 import gpytorch
 import numpy as np
 import torch
-from botorch.acquisition import qExpectedImprovement
+from botorch.acquisition import qExpectedImprovement, qLogExpectedImprovement
 from botorch.fit import fit_gpytorch_mll
 from botorch.models import SingleTaskGP
+from botorch.optim import optimize_acqf
 from botorch.sampling import SobolQMCNormalSampler
 from gpytorch.constraints import GreaterThan
 from gpytorch.kernels import MaternKernel, ScaleKernel
@@ -20,6 +21,8 @@ import innerloop as il
 
 torch.set_num_threads(1)
 torch.set_default_dtype(torch.float64)
+
+ACQUISITIONS = {"qEI": qExpectedImprovement, "qLogEI": qLogExpectedImprovement}
 
 
 def _model(X: np.ndarray, y: np.ndarray) -> SingleTaskGP:
@@ -63,6 +66,35 @@ def q_expected_improvement(
         return torch.autograd.grad(acquisition(X).sum(), X)
 
     return evaluate
+
+
+def belief(model: SingleTaskGP, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Mean (q,) and covariance (q, q) of the latent f at one query set (q, d)."""
+    with torch.no_grad():
+        posterior = model.posterior(torch.as_tensor(X))
+        return posterior.mean[:, 0].numpy(), posterior.distribution.covariance_matrix.numpy()
+
+
+def optimized_batch(
+    model: SingleTaskGP, threshold: float, q: int, acquisition: str, sequential: bool, seed: int
+) -> np.ndarray:
+    """The batch (q, d) that `optimize_acqf` finds with 10 restarts, 512 raw samples and m = 256.
+
+    timeout_sec, maxfun, gtol and topn stay unset: any of them would silently replace BoTorch's
+    batched L-BFGS-B by a slower one.
+    """
+    torch.manual_seed(seed)
+    d = model.train_inputs[0].shape[-1]
+    sampler = SobolQMCNormalSampler(torch.Size([256]), seed=seed)
+    X, _ = optimize_acqf(
+        ACQUISITIONS[acquisition](model, best_f=threshold, sampler=sampler),
+        bounds=torch.stack([torch.zeros(d), torch.ones(d)]),
+        q=q,
+        num_restarts=10,
+        raw_samples=512,
+        sequential=sequential,
+    )
+    return X.detach().numpy()
 
 
 def _add_priors(model: SingleTaskGP, priors: il.Priors) -> None:

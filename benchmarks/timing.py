@@ -4,6 +4,31 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Timed(Generic[T]):
+    """What a job returned, and how long it took by the clock and on the processor."""
+
+    result: T
+    seconds: float
+    cpu_seconds: float
+
+
+def timed(job: Callable[[], T]) -> Timed[T]:
+    """Do a job once."""
+    start, cpu_start = time.perf_counter(), time.process_time()
+    result = job()
+    return Timed(result, time.perf_counter() - start, time.process_time() - cpu_start)
+
+
+def fastest(job: Callable[[], T], repetitions: int) -> Timed[T]:
+    """Do a job several times and keep the fastest."""
+    return min((timed(job) for _ in range(repetitions)), key=lambda each: each.seconds)
 
 
 def interleaved(jobs: dict[str, Callable[[], object]], seconds: float = 0.5) -> dict[str, float]:

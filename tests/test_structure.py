@@ -11,7 +11,16 @@ import innerloop as il
 
 PACKAGE = Path(il.__file__).parent
 # From the bottom up. A module may import from its own layer and from those below it.
-LAYERS = ["errors", "checks", "linalg", "surrogate", "acquisition"]
+LAYERS = [
+    "errors",
+    "checks",
+    "linalg",
+    "surrogate",
+    "acquisition",
+    "maximizers",
+    "batches",
+    "suggesting",
+]
 
 
 def imported_layers(path):
@@ -57,3 +66,8 @@ def test_slow_parts_of_scipy_are_loaded_when_used():
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "[]"
+
+
+def test_maximizers_know_nothing_of_what_they_maximize():
+    for path in (PACKAGE / "maximizers").glob("*.py"):
+        assert not set(imported_layers(path)) & {"surrogate", "acquisition"}, path.name

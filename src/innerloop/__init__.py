@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     )
     from innerloop.acquisition.utility import Gain, Utility
     from innerloop.errors import InnerLoopError, InputError, NumericalError
+    from innerloop.suggesting import Batch, suggest
     from innerloop.surrogate.fitting import Priors, fit
     from innerloop.surrogate.fourier import FunctionDraws, posterior_draws, prior_draws
     from innerloop.surrogate.gaussian_process import Belief, GaussianProcess, Posterior
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "Batch",
     "Belief",
     "EntropySearch",
     "ExpectedImprovement",
@@ -57,6 +59,7 @@ __all__ = [
     "posterior_draws",
     "prior_draws",
     "sobol_normal",
+    "suggest",
 ]
 
 _MODULES = {
@@ -73,6 +76,7 @@ _MODULES = {
     ),
     "acquisition.utility": ("Gain", "Utility"),
     "errors": ("InnerLoopError", "InputError", "NumericalError"),
+    "suggesting": ("Batch", "suggest"),
     "surrogate.fitting": ("Priors", "fit"),
     "surrogate.fourier": ("FunctionDraws", "posterior_draws", "prior_draws"),
     "surrogate.gaussian_process": ("Belief", "GaussianProcess", "Posterior"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 from scipy.special import ndtri
 
@@ -22,11 +24,30 @@ def sobol_normal(m: int, q: int, seed: Seed = None) -> Array:
 
     Best with m a power of two; otherwise the first m points of the next power of two.
     """
+    m, q = checks.count("m", m), checks.count("q", q)
+    return _normal(_sobol(m, q, np.random.default_rng(seed)))
+
+
+def reflected_sobol_normal(m: int, q: int, generator: np.random.Generator) -> Array:
+    """Like `sobol_normal`, in a fraction of its time: cached draws, some columns negated."""
+    signs = 1.0 - 2.0 * generator.integers(2, size=q)
+    return _cached_sobol_normal(m, q) * signs
+
+
+def _sobol(m: int, q: int, generator: np.random.Generator) -> Array:
     from scipy.stats import qmc  # slow to import
 
-    m, q = checks.count("m", m), checks.count("q", q)
-    sequence = qmc.Sobol(q, scramble=True, rng=np.random.default_rng(seed))
-    uniform = sequence.random_base2(int(m - 1).bit_length())[:m]
+    sequence = qmc.Sobol(q, scramble=True, rng=generator)
+    points: Array = sequence.random_base2(int(m - 1).bit_length())[:m]
+    return points
+
+
+@lru_cache(maxsize=32)
+def _cached_sobol_normal(m: int, q: int) -> Array:
+    return sobol_normal(m, q, seed=0)
+
+
+def _normal(uniform: Array) -> Array:
     # The sequence may contain an exact 0, whose normal quantile is infinite.
     half_cell = 2.0**-54
     draws: Array = ndtri(np.clip(uniform, half_cell, 1.0 - half_cell))

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from innerloop import checks
 from innerloop.acquisition.fantasies import Fantasies
+from innerloop.acquisition.prepared import PreparedSets
 from innerloop.acquisition.shards import Evaluation, in_shards
 from innerloop.acquisition.utility import Gain, Utility
 from innerloop.checks import Array
@@ -17,6 +18,9 @@ from innerloop.surrogate.gaussian_process import Belief, Posterior
 
 # Variances below this, relative to the kernel's, are rounding error.
 _SMALLEST_VARIANCE = 1e-16
+# The unit of totals in log space: how many queries are valued in full to find it, after a glance
+# at how many states; and the logarithm of the largest gain in that unit.
+_UNIT_QUERIES, _UNIT_STATES, _LARGEST_EXPONENT = 8, 16, 600.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,9 +83,59 @@ class Incremental:
         assert grad is not None  # narrows the type; asked for above
         return value, grad
 
+    @property
+    def draws(self) -> int:
+        """m, the number of fantasy states: 1 before anything is fixed."""
+        return len(self.z) if self.fantasies.size else 1
+
+    def prepare(self, X: ArrayLike) -> PreparedSets:
+        """The beliefs at R single queries (R, 1, d), to be graded in any of the states at a time.
+
+        Totals are sums of gains, also with log=True: then in units of exp(`log_unit`), which is
+        about the gain of the best query, so that those that matter do not underflow.
+        """
+        queries = checks.query_sets("X", X, self.posterior.d, q=1)
+        beliefs, _ = in_shards(
+            lambda shard: (self._beliefs(shard), None), queries, self._floats_per_query(1)
+        )
+        log_unit = self._log_unit(queries, beliefs) if self.log else 0.0
+
+        def total(beliefs: Array, first: int, last: int) -> Array:
+            gain = self._gain_from(beliefs, first, last)
+            if self.log:
+                gain = np.exp(np.minimum(gain - log_unit, _LARGEST_EXPONENT))
+            total: Array = gain.sum(axis=1)
+            return total
+
+        return PreparedSets(beliefs, total, self._floats_per_query, log_unit)
+
+    def _log_unit(self, queries: Array, beliefs: Array) -> float:
+        """About the largest log gain: that of queries which promise most in the first states."""
+        promise, _ = in_shards(
+            lambda shard: (self._gain_from(shard, 0, _UNIT_STATES).max(axis=1), None),
+            beliefs,
+            self._floats_per_query(_UNIT_STATES),
+        )
+        best = self.value(queries[np.argsort(-promise)[:_UNIT_QUERIES]]).max()
+        return float(best) if np.isfinite(best) else 0.0
+
+    def _gain_from(self, beliefs: Array, first: int, last: int) -> Array:
+        """Gain (R, last - first) in some of the states, from what `_beliefs` gave."""
+        mean, variance, loadings = beliefs[:, :1], beliefs[:, 1:2], beliefs[:, 2:]
+        return self._gain_in(slice(first, last), mean, variance, loadings).value
+
+    def _beliefs(self, X: Array) -> Array:
+        """Mean, variance and loadings of each query, side by side: (R, 2 + size)."""
+        belief = self.fantasies.posterior.unchecked_belief(X)
+        loadings = self.fantasies.loadings(belief)[:, 0]
+        return np.concatenate([belief.mean, belief.cov[:, 0], loadings], axis=1)
+
+    def _floats_per_query(self, states: int) -> int:
+        return self.fantasies.posterior.n + states * self.utility.floats_per_gain
+
     def _evaluate(self, X: ArrayLike, gradient: bool) -> Evaluation:
         sets = checks.query_sets("X", X, self.posterior.d, q=1)
-        floats = self.fantasies.posterior.n + len(self.z) * self.utility.floats_per_gain
+        floats = self._floats_per_query(len(self.z))
         return in_shards(lambda shard: self._evaluate_shard(shard, gradient), sets, floats)
 
     def _evaluate_shard(self, X: Array, gradient: bool) -> Evaluation:
@@ -108,13 +162,16 @@ class Incremental:
 
     def _gain(self, belief: Belief) -> Gain:
         """Gain (R, m) of every query in every state; one state before anything is fixed."""
+        loadings = self.fantasies.loadings(belief)[:, 0]
+        return self._gain_in(slice(None), belief.mean, belief.cov[:, 0], loadings)
+
+    def _gain_in(self, states: slice, mean: Array, variance: Array, loadings: Array) -> Gain:
+        """Gain in some of the states; mean, variance: (R, 1), loadings: (R, size)."""
         size = self.fantasies.size
-        if size:
-            shift = self.fantasies.loadings(belief)[:, 0] @ self.z[:, :size].T
-        else:
-            shift = np.zeros_like(belief.mean)
+        shift = loadings @ self.z[states, :size].T if size else np.zeros_like(mean)[:, states]
+        floor = None if self.floor is None else self.floor[states]
         grade = self.utility.log_gain if self.log else self.utility.gain
-        return grade(belief.mean, shift, self._sd(belief.cov[:, 0]), self.floor)
+        return grade(mean, shift, self._sd(variance), floor)
 
     def _average(self, gain: Gain) -> tuple[Array, Array | float]:
         """Average over states (R,), and the weight (R, m) of each state in its gradient."""

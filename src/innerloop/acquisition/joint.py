@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from innerloop import checks, linalg
 from innerloop.acquisition.fantasies import Fantasies
+from innerloop.acquisition.prepared import PreparedSets
 from innerloop.acquisition.shards import Evaluation, in_shards
 from innerloop.acquisition.utility import Utility
 from innerloop.checks import Array
@@ -27,6 +28,12 @@ class Estimator(Protocol):
 
     def evaluate(self, X: Array, z: Array, gradient: bool) -> Evaluation:
         """Values (R,), and gradients (R, q, d) if asked for; X: (R, q, d), z: (m, pending + q)."""
+
+    def prepare(self, X: Array) -> Array:
+        """What of the beliefs at X (R, q, d) the draws act on: (R, q, w)."""
+
+    def total(self, prepared: Array, z: Array) -> Array:
+        """Sum of the utility over draws z (m, pending + q), from what `prepare` gave: (R,)."""
 
 
 @runtime_checkable
@@ -60,7 +67,7 @@ class Joint:
         points = None if pending is None else checks.points("pending", pending, posterior.d)
         self.utility = utility
         self.posterior = posterior
-        self._draw = z if callable(z) else _always(checks.base_draws("z", z).copy())
+        self._draw = z if callable(z) else _Same(checks.base_draws("z", z).copy())
         self._estimator: Estimator = (
             _MyopicEstimator(utility, posterior, points)
             if isinstance(utility, Utility)
@@ -77,7 +84,36 @@ class Joint:
         assert grad is not None  # narrows the type; asked for above
         return value, grad
 
+    @property
+    def draws(self) -> int:
+        """m, the number of base draws in one evaluation."""
+        # Arrays and `FreshDraws` tell their shape without drawing.
+        shape = getattr(self._draw, "shape", None) or self._draw().shape
+        return int(shape[0])
+
+    def prepare(self, X: ArrayLike) -> PreparedSets:
+        """The beliefs at R query sets (R, q, d), to be graded with any of the draws at a time."""
+        sets, z = self._sets_and_draws(X)
+        q, estimator = sets.shape[1], self._estimator
+        beliefs, _ = in_shards(
+            lambda shard: (estimator.prepare(shard), None), sets, estimator.floats_per_set(1, q)
+        )
+        return PreparedSets(
+            beliefs,
+            lambda shard, first, last: estimator.total(shard, z[first:last]),
+            lambda m: estimator.floats_per_set(m, q),
+        )
+
     def _evaluate(self, X: ArrayLike, gradient: bool) -> Evaluation:
+        sets, z = self._sets_and_draws(X)
+        return in_shards(
+            lambda shard: self._estimator.evaluate(shard, z, gradient),
+            sets,
+            self._estimator.floats_per_set(z.shape[0], sets.shape[1]),
+        )
+
+    def _sets_and_draws(self, X: ArrayLike) -> tuple[Array, Array]:
+        """X checked, (R, q, d), and draws for it, (m, pending + q)."""
         sets = checks.query_sets("X", X, self.posterior.d)
         q, p = sets.shape[1], self._estimator.pending
         z = self._draw()
@@ -85,12 +121,7 @@ class Joint:
             raise InputError(
                 f"z has {z.shape[1]} columns, but {p} pending points and q={q} queries need {p + q}"
             )
-        z = z[:, : p + q]
-        return in_shards(
-            lambda shard: self._estimator.evaluate(shard, z, gradient),
-            sets,
-            self._estimator.floats_per_set(z.shape[0], q),
-        )
+        return sets, z[:, : p + q]
 
 
 class _MyopicEstimator:
@@ -111,11 +142,9 @@ class _MyopicEstimator:
         m, p = z.shape[0], self.pending
         belief = self.fantasies.posterior.unchecked_belief(X)
         mean, factor = self.fantasies.paths(belief)
-        residual = _rows_times(factor, z.T)  # (R, q, m); eq. 3
         if not gradient:
-            return self._best(self.utility.grade(mean[..., None], residual), z).sum(
-                axis=1
-            ) / m, None
+            return self._total(mean, factor, z) / m, None
+        residual = _rows_times(factor, z.T)  # (R, q, m); eq. 3
         grades, d_mean, d_residual = self.utility.grade_and_slopes(mean[..., None], residual)
         best = self._best(grades, z)
         # Eq. 4, right to left: the utility's slope reaches the path that attains the maximum.
@@ -126,6 +155,20 @@ class _MyopicEstimator:
         d_cov = linalg.cholesky_pullback(factor[..., p:], d_factor[..., p:])
         d_loadings = d_factor[..., :p] if p else None
         return best.sum(axis=1) / m, belief.pullback(d_belief_mean, d_cov, d_loadings)
+
+    def prepare(self, X: Array) -> Array:
+        """Mean and factor of the sample paths, side by side: (R, q, 1 + pending + q)."""
+        mean, factor = self.fantasies.paths(self.fantasies.posterior.unchecked_belief(X))
+        return np.concatenate([mean[..., None], factor], axis=-1)
+
+    def total(self, prepared: Array, z: Array) -> Array:
+        return self._total(prepared[..., 0], prepared[..., 1:], z)
+
+    def _total(self, mean: Array, factor: Array, z: Array) -> Array:
+        """Sum over draws of the utility of the batch: (R,)."""
+        residual = _rows_times(factor, z.T)  # (R, q, m); eq. 3
+        total: Array = self._best(self.utility.grade(mean[..., None], residual), z).sum(axis=1)
+        return total
 
     def _best(self, grades: Array, z: Array) -> Array:
         """Utility of the batch on each path, pending points included: (R, q, m) -> (R, m)."""
@@ -163,5 +206,11 @@ def _rows_times(A: Array, B: Array) -> Array:
     return (A.reshape(-1, A.shape[-1]) @ B).reshape(*A.shape[:-1], B.shape[-1])
 
 
-def _always(z: Array) -> Callable[[], Array]:
-    return lambda: z
+class _Same:
+    """The same draws at every call."""
+
+    def __init__(self, z: Array) -> None:
+        self.z, self.shape = z, z.shape
+
+    def __call__(self) -> Array:
+        return self.z

@@ -15,13 +15,15 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from innerloop import linalg
 from innerloop.acquisition.shards import Evaluation
 from innerloop.checks import Array
-from innerloop.surrogate.gaussian_process import Posterior
+from innerloop.surrogate.gaussian_process import Belief, Posterior
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +42,16 @@ class Outlook:
     def pending_mean(self, z: Array) -> Array:
         """Mean over the discretization once pending outcomes z (m, p) are in: (m, B)."""
         return self.mean + z @ self.pending_sway
+
+
+class _Sway(NamedTuple):
+    """S^T (R, q, B) and what its pullback needs: L_a and its inverse (R, q, q), features_b."""
+
+    belief: Belief
+    features: Array
+    L_a: Array
+    inverse: NDArray[np.floating]
+    sway: Array
 
 
 class LookaheadEstimator(ABC):
@@ -66,16 +78,17 @@ class LookaheadEstimator(ABC):
     def grade(self, sway: Array, z: Array, gradient: bool) -> Evaluation:
         """Value (R,) and gradient (R, q, B) with respect to the sway S^T (R, q, B)."""
 
+    def prepare(self, X: Array) -> Array:
+        """The sway S^T of query sets (R, q, d): (R, q, B)."""
+        return self._sway(X).sway
+
+    def total(self, prepared: Array, z: Array) -> Array:
+        """Sum of the utility over draws z (m, pending + q), given the sway: (R,)."""
+        return len(z) * self.grade(prepared, z, gradient=False)[0]
+
     def evaluate(self, X: Array, z: Array, gradient: bool) -> Evaluation:
         """Values (R,) and gradients (R, q, d) at X (R, q, d), z: (m, pending + q)."""
-        belief = self.extended.unchecked_belief(X)
-        features = belief.features[..., -len(self.points) :]
-        # Appending b took its part out of the queries' covariance: put it back.
-        cov_a = belief.cov + features @ features.swapaxes(-1, -2)
-        cov_a = cov_a + self.noise * np.eye(X.shape[1])
-        L_a = linalg.cholesky(cov_a, self.outlook.scale)
-        inverse = np.linalg.inv(L_a)
-        sway = inverse @ (features @ self.chol.T)
+        belief, features, L_a, inverse, sway = self._sway(X)
         value, d_sway = self.grade(sway, z, gradient)
         if d_sway is None:
             return value, None
@@ -84,3 +97,14 @@ class LookaheadEstimator(ABC):
         d_cov_a = linalg.cholesky_pullback(L_a, d_L)
         d_features = d_cov_ab @ self.chol + 2.0 * d_cov_a @ features
         return value, belief.pullback(np.zeros_like(belief.mean), d_cov_a, d_features)
+
+    def _sway(self, X: Array) -> _Sway:
+        """The sway of query sets (R, q, d), and the steps to it."""
+        belief = self.extended.unchecked_belief(X)
+        features = belief.features[..., -len(self.points) :]
+        # Appending b took its part out of the queries' covariance: put it back.
+        cov_a = belief.cov + features @ features.swapaxes(-1, -2)
+        cov_a = cov_a + self.noise * np.eye(X.shape[1])
+        L_a = linalg.cholesky(cov_a, self.outlook.scale)
+        inverse = np.linalg.inv(L_a)
+        return _Sway(belief, features, L_a, inverse, inverse @ (features @ self.chol.T))

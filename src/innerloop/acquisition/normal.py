@@ -15,6 +15,8 @@ from scipy.special import erfcx, ndtr
 from innerloop.checks import Array
 
 _SQRT_2PI = np.sqrt(2.0 * np.pi)
+# Up to here the density is far from underflow.
+_DIRECT_UP_TO = 30.0
 # Beyond this, 1 - t mills(t) loses more digits than its series in 1 / t^2 does.
 _SERIES_FROM = 60.0
 
@@ -44,30 +46,39 @@ def mills(t: Array) -> Array:
 def log_positive_part(u: Array) -> tuple[Array, Array, Array]:
     """log h(u) with the ratios Phi(u) / h(u) and phi(u) / h(u), finite for u down to -1e6 and on.
 
-    For u < 0, h(u) = phi(u) (1 - t mills(t)) with t = -u.
+    h(u) = max(u, 0) + phi(t) (1 - t mills(t)) with t = |u|.
     """
     t = np.abs(u)
     ratio = mills(t)
-    deficit = _one_minus_t_mills(t, ratio)
-    log_density = -0.5 * t * t - np.log(_SQRT_2PI)
-    density = np.exp(log_density)
-    negative = u < 0.0
-    # Above zero, h(u) = u + h(-u) and Phi(u) = 1 - Phi(-u); both are of moderate size.
-    above = np.where(negative, 1.0, u + density * deficit)
-    log_h = np.where(negative, log_density + np.log(deficit), np.log(above))
-    below_ratio = np.where(negative, ratio / deficit, (1.0 - density * ratio) / above)
-    density_ratio = np.where(negative, 1.0 / deficit, density / above)
-    return log_h, below_ratio, density_ratio
-
-
-def _one_minus_t_mills(t: Array, ratio: Array) -> Array:
-    """1 - t mills(t), by 1/t^2 - 3/t^4 + 15/t^6 - ... where the difference would cancel."""
     deficit = 1.0 - t * ratio
-    far = t > _SERIES_FROM
-    if far.any():
-        v = 1.0 / (t[far] * t[far])
-        deficit[far] = v * (1.0 - v * (3.0 - v * (15.0 - v * (105.0 - v * 945.0))))
-    return deficit
+    density = phi(t)
+    h = np.maximum(u, 0.0)
+    h += density * deficit
+    tail = density * ratio
+    below = np.where(u < 0.0, tail, 1.0 - tail)
+    if t.max(initial=0.0) > _DIRECT_UP_TO:
+        return _log_positive_part_far_below(u, t, ratio, deficit, density, h, below)
+    return np.log(h), below / h, density / h
+
+
+def _log_positive_part_far_below(
+    u: Array, t: Array, ratio: Array, deficit: Array, density: Array, h: Array, below: Array
+) -> tuple[Array, Array, Array]:
+    """The same where phi(t) underflows or 1 - t mills(t) cancels: phi(t) is divided out."""
+    far = u < -_DIRECT_UP_TO
+    deficit = _one_minus_t_mills(t, deficit)
+    h, below = np.where(far, 1.0, h), np.where(far, ratio, below)
+    log_far = -0.5 * t * t - np.log(_SQRT_2PI) + np.log(np.where(far, deficit, 1.0))
+    log_h = np.where(far, log_far, np.log(h))
+    divisor = np.where(far, deficit, h)
+    return log_h, below / divisor, np.where(far, 1.0, density) / divisor
+
+
+def _one_minus_t_mills(t: Array, deficit: Array) -> Array:
+    """1 - t mills(t), by 1/t^2 - 3/t^4 + 15/t^6 - ... where the difference has cancelled."""
+    v = 1.0 / np.maximum(t * t, _SERIES_FROM**2)
+    series = v * (1.0 - v * (3.0 - v * (15.0 - v * (105.0 - v * 945.0))))
+    return np.where(t > _SERIES_FROM, series, deficit)
 
 
 def log_below(u: Array) -> tuple[Array, Array]:

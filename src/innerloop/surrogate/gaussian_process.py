@@ -107,6 +107,13 @@ class Posterior:
         squares = self.residuals @ self.residuals
         return float(-0.5 * (squares + log_determinant + self.n * np.log(2.0 * np.pi)))
 
+    @property
+    def fitted(self) -> Array:
+        """Mean of f at the observations: y less the part of it that is noise, (n,)."""
+        weights = self.residuals @ self.whitener  # K^-1 (y - mean)
+        fitted: Array = self.y - self.noise * weights
+        return fitted
+
     def marginals(self, Xs: ArrayLike) -> tuple[Array, Array]:
         """Mean and variance of f at each point: (..., d) -> (...), (...)."""
         points = checks.floats("Xs", Xs)

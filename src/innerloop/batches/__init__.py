@@ -1,0 +1,1 @@
+"""Ways to fill a batch: greedily, jointly, from candidates, and refined."""

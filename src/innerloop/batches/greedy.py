@@ -1,0 +1,102 @@
+"""Greedy batches: query by query, each adding the most to those before (algorithm 2)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from innerloop.acquisition.utility import Utility
+from innerloop.batches.problem import Filled, Problem, near
+from innerloop.batches.rounds import Rounds, make_rounds
+from innerloop.checks import Array
+from innerloop.maximizers.budget import Allowance
+from innerloop.maximizers.objective import Objective, Solution, best_first
+from innerloop.maximizers.starts import Pool, make_pool
+
+# Later rounds start from the local maxima of earlier ones too.
+_FIRST_POOL = 512
+_POOL = 128
+# Ends of a stochastic search that are valued once more on fixed draws.
+_VALUED_AGAIN = 16
+
+
+def fill_greedily(problem: Problem) -> Filled:
+    """q rounds, each maximizing what one more query adds to those before (algorithm 2)."""
+    rounds = make_rounds(problem)
+    number = problem.q + problem.certify
+    taken = problem.taken
+    centers, ends = problem.centers(), np.zeros((0, problem.domain.d))
+    chosen, gains = [], []
+    for j in range(number):
+        until = (j + 1) / number
+        solution, pool = _maximize_round(problem, rounds, centers, ends, until)
+        x, value = _first_new(problem, solution, pool, taken, rounds.exact)
+        gains.append(rounds.gain(value))
+        if j == problem.q:
+            break
+        chosen.append(x)
+        if j + 1 < number:
+            rounds.fix(x, value)
+            taken = np.concatenate([taken, x[None]])
+            # Local maxima of this round are good starts for the next.
+            ends = solution.X[:, 0]
+    added = np.array(gains[: problem.q])
+    bound = upper_bound(gains, problem.q, problem.utility)
+    return Filled(np.array(chosen), float(added.sum()), added, bound)
+
+
+def _maximize_round(
+    problem: Problem, rounds: Rounds, centers: Array, ends: Array, until: float
+) -> tuple[Solution, Pool]:
+    """Value a pool of points, and maximize from the starts it offers."""
+    pool = make_pool(
+        Allowance(rounds.screen, problem.meter, until),
+        problem.domain,
+        centers,
+        ends,
+        problem.generator,
+        size=_FIRST_POOL if not len(ends) else _POOL,
+        log=rounds.log,
+    )
+    starts = pool.best(problem.starts()[0], problem.generator)
+    allowance = Allowance(rounds.search, problem.meter, until)
+    solution = problem.maximizer(allowance, starts, problem.domain, problem.generator)
+    return valued_exactly(solution, rounds, problem), pool
+
+
+def valued_exactly(solution: Solution, rounds: Rounds, problem: Problem) -> Solution:
+    """The ends of a search, valued on fixed draws where the search saw changing ones."""
+    if rounds.search is rounds.exact:
+        return solution
+    X = solution.X[:_VALUED_AGAIN]
+    return best_first(X, Allowance(rounds.exact, problem.meter).value(X))
+
+
+def _first_new(
+    problem: Problem, solution: Solution, pool: Pool, taken: Array, exact: Objective
+) -> tuple[Array, float]:
+    """The best query found that is not one of `taken`; failing that, the best one."""
+    new = ~near(solution.X[:, 0], taken)
+    if new.any():
+        first = int(np.argmax(new))
+        return solution.X[first, 0], float(solution.value[first])
+    spare = np.concatenate([pool.points, problem.domain.sample(_POOL, problem.generator)])
+    new = ~near(spare, taken)
+    if new.any():
+        x = spare[int(np.argmax(new))]
+        return x, float(exact.value(x[None, None])[0])
+    return solution.X[0, 0], float(solution.value[0])
+
+
+def upper_bound(gains: list[float], q: int, utility: object) -> float | None:
+    """min over j of L(X_j) + q max_x Delta(x; X_j): submodularity bounds the best batch.
+
+    gains: the largest gain of every round, j = 0, 1, ... Where the empty batch has no utility
+    (SR and UCB), the first gain is no difference and gives no bound, but for q = 1.
+    """
+    if not isinstance(utility, Utility):
+        return None  # ES and KG are not submodular
+    before = np.concatenate([[0.0], np.cumsum(gains)[:-1]])
+    bounds = before + q * np.asarray(gains)
+    if not np.isfinite(utility.empty):
+        bounds = bounds[1:] if q > 1 else bounds[:1]
+    return float(bounds.min()) if bounds.size else None

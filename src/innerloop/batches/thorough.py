@@ -1,0 +1,143 @@
+"""The default way to fill a batch: local maxima, greedy choice, joint ascent, certificate.
+
+Maximizing afresh in every greedy round is what the theory describes and most of what it costs.
+Here one batched search finds the local maxima of the marginal gain; greedy choice among these,
+points around them and a pool finds a batch in the right places; joint ascent moves all its
+queries to where they are worth most together; and one last search for what a further query could
+add bounds the value of any batch.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from innerloop.acquisition.utility import Utility
+from innerloop.batches.greedy import fill_greedily
+from innerloop.batches.problem import Filled, Problem, near
+from innerloop.batches.refine import refine
+from innerloop.batches.rounds import IncrementalRounds
+from innerloop.checks import Array
+from innerloop.maximizers.budget import Allowance
+from innerloop.maximizers.lbfgs import LBFGS
+from innerloop.maximizers.objective import Solution
+from innerloop.maximizers.starts import make_pool
+
+_POOL = 512
+_STARTS = 10
+_NEIGHBOURS = 160
+_FROM_POOL = 80
+_FURTHER_STARTS = 6
+# Shares of the budget after which the local maxima and the joint ascent must be done.
+_UNTIL_MAXIMA, _UNTIL_ASCENT = 0.5, 0.9
+_SEARCH = LBFGS(tolerance=1e-3, steps=12, patience=5)
+
+
+def fill_thoroughly(problem: Problem) -> Filled:
+    """A batch that is as good as can be had in little time, with a certificate."""
+    if problem.q == 1:
+        return fill_greedily(problem)
+    rounds = IncrementalRounds(problem)
+    maxima, pool = _local_maxima(problem, rounds)
+    candidates = _candidates(problem, maxima, pool)
+    choice = _choose(candidates, rounds, problem)
+    filled = refine(choice.X, problem, _UNTIL_ASCENT)
+    return _certified(filled, choice.runners_up, problem, rounds, float(maxima.value[0]))
+
+
+def _local_maxima(problem: Problem, rounds: IncrementalRounds) -> tuple[Solution, Array]:
+    """Local maxima of the marginal gain, and a pool of other points (N, d), best first."""
+    pool = make_pool(
+        Allowance(rounds.screen, problem.meter, _UNTIL_MAXIMA),
+        problem.domain,
+        problem.centers(),
+        np.zeros((0, problem.domain.d)),
+        problem.generator,
+        size=_POOL,
+        log=rounds.log,
+    )
+    starts = pool.best(_STARTS, problem.generator)
+    allowance = Allowance(rounds.exact, problem.meter, _UNTIL_MAXIMA)
+    return _SEARCH(allowance, starts, problem.domain, problem.generator), pool.points
+
+
+def _candidates(problem: Problem, maxima: Solution, pool: Array) -> Array:
+    """Local maxima, points around them, and the best of the pool."""
+    tops, generator = maxima.X[:, 0], problem.generator
+    # Better maxima get more neighbours, near and far in units of the lengthscales.
+    chosen = tops[np.minimum(generator.geometric(0.3, _NEIGHBOURS) - 1, len(tops) - 1)]
+    unit = 1.0 / problem.posterior.gp.kernel.inverse_lengthscales(problem.domain.d)
+    reach = generator.random((_NEIGHBOURS, 1)) / np.sqrt(problem.domain.d)
+    around = chosen + reach * unit * generator.standard_normal(chosen.shape)
+    spare = problem.domain.sample(problem.q, generator)  # never fewer than are needed
+    return np.concatenate([tops, problem.domain.project(around), pool[:_FROM_POOL], spare])
+
+
+@dataclass(frozen=True, eq=False)
+class _Choice:
+    """Chosen queries X (q, d), and the points that would add most to them: (r, 1, d)."""
+
+    X: Array
+    runners_up: Array
+
+
+def _choose(candidates: Array, rounds: IncrementalRounds, problem: Problem) -> _Choice:
+    """Greedy choice of q candidates by closed-form gains over the fantasy states.
+
+    Choosing a candidate adds to the shift of every other in every state: one column of
+    covariances times the draws of its outcome.
+    """
+    state, utility = rounds.state, rounds.state.utility
+    posterior, kernel = state.fantasies.posterior, problem.posterior.gp.kernel
+    belief = posterior.unchecked_belief(candidates[:, None])
+    mean, variance, features = belief.mean, belief.cov[:, 0], belief.features[:, 0]
+    p = state.fantasies.size
+    shift = state.fantasies.loadings(belief)[:, 0] @ state.z[:, :p].T if p else np.zeros_like(mean)
+    floor = state.floor
+    smallest = 1e-16 * kernel.variance
+    available = ~near(candidates, problem.taken)
+    chosen: list[int] = []
+    for j in range(problem.q):
+        if not available.any():
+            available = _not_chosen(chosen, len(candidates))
+        sd = np.sqrt(np.maximum(variance, smallest))
+        gain = utility.gain(mean, shift, sd, floor).value.mean(axis=1)
+        i = int(np.argmax(np.where(available, gain, -np.inf)))
+        chosen.append(i)
+        available &= ~near(candidates, candidates[i : i + 1])
+        with_chosen = kernel(candidates, candidates[i : i + 1])
+        column = (with_chosen - (features @ features[i])[:, None]) / sd[i]
+        features = np.concatenate([features, column], axis=1)
+        draw = state.z[:, p + j]
+        floor = utility.hold(floor, mean[i : i + 1], shift[i : i + 1] + sd[i] * draw)
+        shift = shift + column * draw
+        variance = variance - column**2
+    gain = utility.gain(mean, shift, np.sqrt(np.maximum(variance, smallest)), floor).value
+    best = np.argsort(-gain.mean(axis=1))[:_FURTHER_STARTS]
+    return _Choice(candidates[chosen], candidates[best][:, None])
+
+
+def _not_chosen(chosen: list[int], size: int) -> NDArray[np.bool_]:
+    rest = np.ones(size, dtype=bool)
+    rest[chosen] = False
+    return rest
+
+
+def _certified(
+    filled: Filled,
+    runners_up: Array,
+    problem: Problem,
+    rounds: IncrementalRounds,
+    best_alone: float,
+) -> Filled:
+    """With the bound L(X) + q max_x Delta(x; X), and that of the best single query, if smaller."""
+    assert isinstance(problem.utility, Utility)  # settled by Settings.resolve
+    further = rounds.state.extend(filled.X)
+    allowance = Allowance(further, problem.meter)
+    solution = _SEARCH(allowance, runners_up, problem.domain, problem.generator)
+    bound = filled.value + problem.q * max(rounds.gain(float(solution.value[0])), 0.0)
+    if np.isfinite(problem.utility.empty):
+        bound = min(bound, problem.q * rounds.gain(best_alone))
+    return replace(filled, upper_bound=max(bound, filled.value))

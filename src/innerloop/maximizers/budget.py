@@ -1,0 +1,117 @@
+"""How much the inner loop may spend, and the meter that every maximizer reads.
+
+An evaluation is one query set valued, with or without its gradient.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+
+from innerloop import checks
+from innerloop.checks import Array
+from innerloop.errors import InputError
+from innerloop.maximizers.objective import Objective
+
+T = TypeVar("T")
+
+CLOCKS: dict[str, Callable[[], float]] = {"wall": time.perf_counter, "cpu": time.process_time}
+
+
+@dataclass(frozen=True)
+class Budget:
+    """A limit on evaluations, on seconds by a clock ("wall" or "cpu"), on both or on neither."""
+
+    evaluations: int | None = None
+    seconds: float | None = None
+    clock: str = "wall"
+
+    def __post_init__(self) -> None:
+        if self.evaluations is not None:
+            checks.count("evaluations", self.evaluations)
+        if self.seconds is not None:
+            checks.positive("seconds", checks.scalar("seconds", self.seconds))
+        if self.clock not in CLOCKS:
+            raise InputError(f"clock must be one of {sorted(CLOCKS)}, got {self.clock!r}")
+
+
+class Meter:
+    """Counts what is spent of a budget, from the moment it is made."""
+
+    def __init__(self, budget: Budget) -> None:
+        self._clock = CLOCKS[budget.clock]
+        self.started = self._clock()
+        self.budget = budget
+        self.evaluations = 0
+
+    @property
+    def seconds(self) -> float:
+        """Time since the start."""
+        return self._clock() - self.started
+
+    @property
+    def fraction(self) -> float:
+        """Share of the budget that is spent; 0 throughout if there is no limit."""
+        of_evaluations = self.evaluations / (self.budget.evaluations or np.inf)
+        of_time = self.seconds / self.budget.seconds if self.budget.seconds else 0.0
+        return max(of_evaluations, of_time)
+
+
+class Allowance:
+    """An objective together with the part of a budget that may be spent on it.
+
+    until: the share of the meter's budget at which this allowance ends. At least one
+    evaluation is always allowed, so that there is something to return.
+    """
+
+    def __init__(self, objective: Objective, meter: Meter, until: float = 1.0) -> None:
+        self.objective = objective
+        self.meter = meter
+        self.until = until
+        self._began = meter.evaluations
+        self._seconds_per_set = 0.0
+
+    def part(self, share: float) -> Allowance:
+        """The same objective with the next `share` of what is left."""
+        spent = self.meter.fraction
+        return Allowance(self.objective, self.meter, spent + share * (self.until - spent))
+
+    @property
+    def is_limited(self) -> bool:
+        """Whether there is any limit."""
+        budget = self.meter.budget
+        return budget.evaluations is not None or budget.seconds is not None
+
+    def affordable(self, sets: int) -> int:
+        """How many of `sets` query sets may be evaluated now: 0 when the allowance is spent."""
+        budget, meter = self.meter.budget, self.meter
+        allowed = sets
+        if budget.evaluations is not None:
+            allowed = min(allowed, round(self.until * budget.evaluations) - meter.evaluations)
+        if budget.seconds is not None:
+            left = self.until * budget.seconds - meter.seconds
+            if left <= 0.0 or self._seconds_per_set > left:
+                allowed = 0
+            elif self._seconds_per_set > 0.0:
+                allowed = min(allowed, max(1, int(left / self._seconds_per_set)))
+        return max(allowed, 1 if meter.evaluations == self._began else 0)
+
+    def value(self, X: Array) -> Array:
+        """Values (R,) of query sets (R, q, d)."""
+        return self.timed(len(X), lambda: self.objective.value(X))
+
+    def value_and_grad(self, X: Array) -> tuple[Array, Array]:
+        """Values (R,) and gradients (R, q, d) of query sets (R, q, d)."""
+        return self.timed(len(X), lambda: self.objective.value_and_grad(X))
+
+    def timed(self, sets: int, evaluate: Callable[[], T]) -> T:
+        """Do something that costs `sets` evaluations, and keep account of it."""
+        before = self.meter.seconds
+        result = evaluate()
+        self._seconds_per_set = (self.meter.seconds - before) / max(sets, 1)
+        self.meter.evaluations += sets
+        return result

@@ -1,0 +1,59 @@
+"""DIRECT: dividing rectangles, the global search that the paper set CMA-ES against (B.1)."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass
+
+import numpy as np
+
+from innerloop.checks import Array
+from innerloop.maximizers.budget import Allowance
+from innerloop.maximizers.domain import Domain
+from innerloop.maximizers.objective import Solution
+from innerloop.maximizers.query_sets import FreeCoordinates, best_of
+
+_KEPT = 8
+
+
+@dataclass(frozen=True)
+class Direct:
+    """Divides the space of flattened query sets into ever smaller rectangles; needs values only.
+
+    One query set at a time and no randomness. The starts are valued too, so that what is returned
+    is never worse than the best of them. sets: how many query sets DIRECT values at most.
+    """
+
+    sets: int = 2000
+
+    def __call__(
+        self,
+        allowance: Allowance,
+        starts: Array,
+        domain: Domain,
+        generator: np.random.Generator,
+    ) -> Solution:
+        """Divide until `sets` are valued, nothing is left to divide or the allowance is spent."""
+        from scipy.optimize import Bounds, direct  # slow to import
+
+        X = domain.project(starts[: max(1, allowance.affordable(len(starts)))])
+        visited = [(X, allowance.value(X))]
+        space = FreeCoordinates(domain, X.shape[1])
+
+        def loss(flat: Array) -> float:
+            if len(visited) > self.sets or allowance.affordable(1) == 0:
+                raise _Spent
+            X = space.query_sets(flat[None])
+            value = allowance.value(X)
+            visited.append((X, value))
+            return -float(value[0])  # infinite where infeasible, as DIRECT would have it
+
+        if space.size:
+            bounds = Bounds(*space.bounds)
+            with suppress(_Spent):
+                direct(loss, bounds, maxfun=self.sets, maxiter=self.sets, vol_tol=0.0)
+        return best_of(_KEPT, *visited)
+
+
+class _Spent(Exception):  # noqa: N818 (no error: how DIRECT is told to stop)
+    """The allowance is spent."""

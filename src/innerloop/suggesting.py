@@ -1,0 +1,137 @@
+"""The inner loop: from a posterior to the next q queries.
+
+Chooses a form of the acquisition function, a way to fill the batch, a maximizer and a budget, and
+says how good the batch is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from innerloop import checks, linalg
+from innerloop.acquisition.joint import Lookahead
+from innerloop.acquisition.utilities import ExpectedImprovement
+from innerloop.acquisition.utility import Utility
+from innerloop.batches.candidates import choose_from
+from innerloop.batches.greedy import fill_greedily
+from innerloop.batches.joint import fill_jointly
+from innerloop.batches.problem import Problem, Settings
+from innerloop.batches.thorough import fill_thoroughly
+from innerloop.checks import Array
+from innerloop.errors import InputError
+from innerloop.maximizers import named
+from innerloop.maximizers.budget import Budget, Meter
+from innerloop.maximizers.domain import make_domain
+from innerloop.maximizers.objective import Maximizer
+from innerloop.surrogate.gaussian_process import Posterior
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """The next queries X (q, d), and what is known of them.
+
+    value: the acquisition value of the batch, beyond pending points. gains: (q,), what each query
+    adds to those before it. upper_bound: no batch of q is worth more, up to Monte Carlo error and
+    to the maximizer having found the largest gain of each round; exact on a finite set of
+    candidates; None where the theory gives none. evaluations, seconds: what was spent.
+    """
+
+    X: Array
+    value: float
+    gains: Array
+    upper_bound: float | None
+    evaluations: int
+    seconds: float
+    normalized: bool
+
+    @property
+    def fraction(self) -> float | None:
+        """Guaranteed share of the best possible value, for normalized utilities (EI and PI)."""
+        if not self.normalized or self.upper_bound is None:
+            return None
+        return min(1.0, self.value / self.upper_bound) if self.upper_bound > 0.0 else 1.0
+
+
+def suggest(
+    posterior: Posterior,
+    q: int,
+    utility: Utility | Lookahead | None = None,
+    *,
+    form: str | None = None,
+    parallelism: str = "greedy",
+    maximizer: str | Maximizer = "lbfgs",
+    pending: ArrayLike | None = None,
+    candidates: ArrayLike | None = None,
+    inequalities: tuple[ArrayLike, ArrayLike] | None = None,
+    fixed: Mapping[int, float] | None = None,
+    evaluations: int | None = None,
+    seconds: float | None = None,
+    clock: str = "wall",
+    draws: int | None = None,
+    refine: bool | None = None,
+    certify: bool = False,
+    seed: int | np.random.Generator | None = None,
+) -> Batch:
+    """Choose the next q queries in the unit cube.
+
+    utility: by default expected improvement over the best posterior mean at an observation.
+    form: "incremental" (closed-form gains over fantasy states) or "joint" (Monte Carlo over the
+    whole batch); by default incremental where there is one. parallelism: "greedy", one query after
+    the other, or "joint", all q d coordinates at once. maximizer: a name from
+    `innerloop.maximizers`, or an instance with other settings.
+
+    pending: (p, d) queries that are being evaluated. candidates: (N, d), to choose from these
+    only, by exact greedy selection. inequalities: (A, b) for A x <= b. fixed: values of
+    coordinates by index.
+
+    evaluations, seconds: what may be spent on the whole call, starts included (at least one
+    evaluation per round); by default the maximizer runs until it converges. clock: "wall" or "cpu".
+    draws: number of Monte Carlo draws or fantasy states. refine: improve a greedy batch by joint
+    ascent; by default for the incremental form with "lbfgs". certify: spend one more round on a
+    tighter upper bound.
+    """
+    checks.instance("posterior", posterior, Posterior, "a Posterior")
+    q = checks.count("q", q)
+    d = posterior.d
+    if utility is None:
+        utility = ExpectedImprovement(float(posterior.fitted.max()))
+    checks.instance("utility", utility, Utility | Lookahead, "a Utility, EntropySearch or ...")
+    waiting = np.zeros((0, d)) if pending is None else checks.points("pending", pending, d)
+    chosen = named(maximizer)
+    meter = Meter(Budget(evaluations, seconds, clock))
+    problem = Problem(
+        posterior=posterior,
+        utility=utility,
+        q=q,
+        pending=waiting,
+        settings=Settings.resolve(utility, form, parallelism, chosen, draws, refine),
+        maximizer=chosen,
+        domain=make_domain(d, inequalities=inequalities, fixed=fixed),
+        meter=meter,
+        generator=np.random.default_rng(seed),
+        certify=certify,
+    )
+    with linalg.one_blas_thread():
+        if candidates is not None:
+            if inequalities is not None or fixed is not None:
+                raise InputError("candidates are taken as they are: leave out the constraints")
+            filled = choose_from(checks.points("candidates", candidates, d), problem)
+        elif parallelism == "joint":
+            filled = fill_jointly(problem)
+        elif problem.settings.refine:
+            filled = fill_thoroughly(problem)
+        else:
+            filled = fill_greedily(problem)
+    return Batch(
+        X=filled.X,
+        value=filled.value,
+        gains=filled.gains,
+        upper_bound=filled.upper_bound,
+        evaluations=meter.evaluations,
+        seconds=meter.seconds,
+        normalized=isinstance(utility, Utility) and bool(np.isfinite(utility.empty)),
+    )

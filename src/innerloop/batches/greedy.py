@@ -29,7 +29,7 @@ def fill_greedily(problem: Problem) -> Filled:
     for j in range(number):
         until = (j + 1) / number
         solution, pool = _maximize_round(problem, rounds, centers, ends, until)
-        x, value = _first_new(problem, solution, pool, taken, rounds.exact)
+        x, value = first_new(problem, solution, pool, taken, rounds.exact)
         gains.append(rounds.gain(value))
         if j == problem.q:
             break
@@ -71,7 +71,7 @@ def valued_exactly(solution: Solution, rounds: Rounds, problem: Problem) -> Solu
     return best_first(X, Allowance(rounds.exact, problem.meter).value(X))
 
 
-def _first_new(
+def first_new(
     problem: Problem, solution: Solution, pool: Pool, taken: Array, exact: Objective
 ) -> tuple[Array, float]:
     """The best query found that is not one of `taken`; failing that, the best one."""

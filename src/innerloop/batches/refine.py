@@ -17,7 +17,7 @@ from innerloop.checks import Array
 from innerloop.maximizers.budget import Allowance
 from innerloop.maximizers.lbfgs import LBFGS
 
-_ASCENT_DRAWS = 256
+_ASCENT_DRAWS = 512
 _ASCENT = LBFGS(tolerance=1e-4, steps=30)
 # Values are reported from other draws than the ascent saw, which it may have come to suit.
 _REPORT_DRAWS = 1024

@@ -14,8 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from innerloop.acquisition.utility import Utility
-from innerloop.batches.greedy import fill_greedily
+from innerloop.batches.greedy import first_new, upper_bound
 from innerloop.batches.problem import Filled, Problem, near
 from innerloop.batches.refine import refine
 from innerloop.batches.rounds import IncrementalRounds
@@ -23,32 +22,48 @@ from innerloop.checks import Array
 from innerloop.maximizers.budget import Allowance
 from innerloop.maximizers.lbfgs import LBFGS
 from innerloop.maximizers.objective import Solution
-from innerloop.maximizers.starts import make_pool
+from innerloop.maximizers.starts import Pool, make_pool
 
 _POOL = 512
-_STARTS = 10
+_STARTS = 32
+_SPREAD_FROM = 256
+_SAME_HILL = 0.9
 _NEIGHBOURS = 160
 _FROM_POOL = 80
 _FURTHER_STARTS = 6
+_CHOOSING_STATES = 32
 # Shares of the budget after which the local maxima and the joint ascent must be done.
 _UNTIL_MAXIMA, _UNTIL_ASCENT = 0.5, 0.9
-_SEARCH = LBFGS(tolerance=1e-3, steps=12, patience=5)
+# A few steps each: enough to tell the hills apart, not so many that their climbers meet.
+_SEARCH = LBFGS(tolerance=1e-3, steps=5, patience=100)
+_CONVERGE = LBFGS(tolerance=1e-6, patience=10)
+_CERTIFY = LBFGS(tolerance=1e-3, steps=10)
 
 
 def fill_thoroughly(problem: Problem) -> Filled:
     """A batch that is as good as can be had in little time, with a certificate."""
-    if problem.q == 1:
-        return fill_greedily(problem)
     rounds = IncrementalRounds(problem)
     maxima, pool = _local_maxima(problem, rounds)
-    candidates = _candidates(problem, maxima, pool)
-    choice = _choose(candidates, rounds, problem)
+    if problem.q == 1:
+        return _single(maxima, rounds, pool, problem)
+    choice = _choose(_candidates(problem, maxima, pool), rounds, problem)
     filled = refine(choice.X, problem, _UNTIL_ASCENT)
-    return _certified(filled, choice.runners_up, problem, rounds, float(maxima.value[0]))
+    return _certified(filled, choice.runners_up, problem, rounds)
 
 
-def _local_maxima(problem: Problem, rounds: IncrementalRounds) -> tuple[Solution, Array]:
-    """Local maxima of the marginal gain, and a pool of other points (N, d), best first."""
+def _single(maxima: Solution, rounds: IncrementalRounds, pool: Pool, problem: Problem) -> Filled:
+    """The best single query: the highest of the local maxima, climbed to the top."""
+    allowance = Allowance(rounds.exact, problem.meter)
+    starts = maxima.X[:_FURTHER_STARTS]
+    solution = _CONVERGE(allowance, starts, problem.domain, problem.generator)
+    x, value = first_new(problem, solution, pool, problem.taken, rounds.exact)
+    gain = rounds.gain(value)
+    bound = upper_bound([rounds.gain(float(solution.value[0]))], 1, problem.utility)
+    return Filled(x[None], gain, np.array([gain]), None if bound is None else max(bound, gain))
+
+
+def _local_maxima(problem: Problem, rounds: IncrementalRounds) -> tuple[Solution, Pool]:
+    """Points near the local maxima of the marginal gain, and the pool they were started from."""
     pool = make_pool(
         Allowance(rounds.screen, problem.meter, _UNTIL_MAXIMA),
         problem.domain,
@@ -58,12 +73,23 @@ def _local_maxima(problem: Problem, rounds: IncrementalRounds) -> tuple[Solution
         size=_POOL,
         log=rounds.log,
     )
-    starts = pool.best(_STARTS, problem.generator)
+    starts = pool.points[_spread_out(pool.points[:_SPREAD_FROM], problem)][:, None]
     allowance = Allowance(rounds.exact, problem.meter, _UNTIL_MAXIMA)
-    return _SEARCH(allowance, starts, problem.domain, problem.generator), pool.points
+    return _SEARCH(allowance, starts, problem.domain, problem.generator), pool
 
 
-def _candidates(problem: Problem, maxima: Solution, pool: Array) -> Array:
+def _spread_out(points: Array, problem: Problem) -> list[int]:
+    """The first points (N, d) that are not close to an earlier one: one for every hill, or so."""
+    correlation = problem.posterior.gp.kernel(points, points) / problem.posterior.gp.kernel.variance
+    free = np.ones(len(points), dtype=bool)
+    chosen: list[int] = []
+    while len(chosen) < _STARTS and free.any():
+        chosen.append(int(np.argmax(free)))
+        free &= correlation[chosen[-1]] < _SAME_HILL
+    return chosen
+
+
+def _candidates(problem: Problem, maxima: Solution, pool: Pool) -> Array:
     """Local maxima, points around them, and the best of the pool."""
     tops, generator = maxima.X[:, 0], problem.generator
     # Better maxima get more neighbours, near and far in units of the lengthscales.
@@ -72,7 +98,7 @@ def _candidates(problem: Problem, maxima: Solution, pool: Array) -> Array:
     reach = generator.random((_NEIGHBOURS, 1)) / np.sqrt(problem.domain.d)
     around = chosen + reach * unit * generator.standard_normal(chosen.shape)
     spare = problem.domain.sample(problem.q, generator)  # never fewer than are needed
-    return np.concatenate([tops, problem.domain.project(around), pool[:_FROM_POOL], spare])
+    return np.concatenate([tops, problem.domain.project(around), pool.points[:_FROM_POOL], spare])
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,9 +119,10 @@ def _choose(candidates: Array, rounds: IncrementalRounds, problem: Problem) -> _
     posterior, kernel = state.fantasies.posterior, problem.posterior.gp.kernel
     belief = posterior.unchecked_belief(candidates[:, None])
     mean, variance, features = belief.mean, belief.cov[:, 0], belief.features[:, 0]
-    p = state.fantasies.size
-    shift = state.fantasies.loadings(belief)[:, 0] @ state.z[:, :p].T if p else np.zeros_like(mean)
-    floor = state.floor
+    p, z = state.fantasies.size, state.z[:_CHOOSING_STATES]
+    shift = state.fantasies.loadings(belief)[:, 0] @ z[:, :p].T if p else np.zeros_like(mean)
+    floor = None if state.floor is None else state.floor[:_CHOOSING_STATES]
+    columns = np.zeros((len(candidates), problem.q))
     smallest = 1e-16 * kernel.variance
     available = ~near(candidates, problem.taken)
     chosen: list[int] = []
@@ -108,9 +135,10 @@ def _choose(candidates: Array, rounds: IncrementalRounds, problem: Problem) -> _
         chosen.append(i)
         available &= ~near(candidates, candidates[i : i + 1])
         with_chosen = kernel(candidates, candidates[i : i + 1])
-        column = (with_chosen - (features @ features[i])[:, None]) / sd[i]
-        features = np.concatenate([features, column], axis=1)
-        draw = state.z[:, p + j]
+        explained = features @ features[i] + columns @ columns[i]
+        column = (with_chosen - explained[:, None]) / sd[i]
+        columns[:, j : j + 1] = column
+        draw = z[:, p + j]
         floor = utility.hold(floor, mean[i : i + 1], shift[i : i + 1] + sd[i] * draw)
         shift = shift + column * draw
         variance = variance - column**2
@@ -130,14 +158,10 @@ def _certified(
     runners_up: Array,
     problem: Problem,
     rounds: IncrementalRounds,
-    best_alone: float,
 ) -> Filled:
-    """With the bound L(X) + q max_x Delta(x; X), and that of the best single query, if smaller."""
-    assert isinstance(problem.utility, Utility)  # settled by Settings.resolve
+    """With the bound L(X) + q max_x Delta(x; X), which holds for any X by submodularity."""
     further = rounds.state.extend(filled.X)
     allowance = Allowance(further, problem.meter)
-    solution = _SEARCH(allowance, runners_up, problem.domain, problem.generator)
-    bound = filled.value + problem.q * max(rounds.gain(float(solution.value[0])), 0.0)
-    if np.isfinite(problem.utility.empty):
-        bound = min(bound, problem.q * rounds.gain(best_alone))
-    return replace(filled, upper_bound=max(bound, filled.value))
+    solution = _CERTIFY(allowance, runners_up, problem.domain, problem.generator)
+    largest = max(rounds.gain(float(solution.value[0])), 0.0)
+    return replace(filled, upper_bound=filled.value + problem.q * largest)

@@ -66,11 +66,14 @@ class CMAES:
             best = best_of(_KEPT, best, (X[:room], value))
             if room < self.population:
                 break
-            search.tell(list(zip(flat, _losses(value), strict=True)))
-            if search.should_stop():
-                break
+            # A search that has collapsed divides by next to nothing; it is told to stop then.
+            with np.errstate(all="ignore"):
+                search.tell(list(zip(flat, _losses(value), strict=True)))
+                if search.should_stop() or not np.isfinite(search.mean).all():
+                    break
+                members = np.array([search.ask() for _ in range(self.population)])
             # Bounds and inequalities by projection; the search learns where its members ended up.
-            X = space.query_sets(np.array([search.ask() for _ in range(self.population)]))
+            X = space.query_sets(members)
             flat = space.flatten(X)
         finalists = np.concatenate([best.X, space.query_sets(search.mean[None])])
         if allowance.affordable(len(finalists)) < len(finalists):

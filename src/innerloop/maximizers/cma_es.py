@@ -75,6 +75,8 @@ class CMAES:
             # Bounds and inequalities by projection; the search learns where its members ended up.
             X = space.query_sets(members)
             flat = space.flatten(X)
+        if not np.isfinite(search.mean).all():
+            return best
         finalists = np.concatenate([best.X, space.query_sets(search.mean[None])])
         if allowance.affordable(len(finalists)) < len(finalists):
             return best

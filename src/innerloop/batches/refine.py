@@ -17,8 +17,10 @@ from innerloop.checks import Array
 from innerloop.maximizers.budget import Allowance
 from innerloop.maximizers.lbfgs import LBFGS
 
-_ASCENT_DRAWS = 512
-_ASCENT = LBFGS(tolerance=1e-4, steps=30)
+# More coordinates can suit themselves to more draws.
+_DRAWS_PER_QUERY = 128
+_FEWEST_DRAWS, _MOST_DRAWS = 512, 1024
+_ASCENT = LBFGS(tolerance=5e-5, steps=80)
 # Values are reported from other draws than the ascent saw, which it may have come to suit.
 _REPORT_DRAWS = 1024
 
@@ -28,7 +30,8 @@ def refine(chosen: Array, problem: Problem, until: float) -> Filled:
     utility, posterior, q = problem.utility, problem.posterior, problem.q
     pending = problem.pending if len(problem.pending) else None
     columns = q + len(problem.pending)
-    z = reflected_sobol_normal(_ASCENT_DRAWS, columns, problem.generator)
+    m = min(max(_DRAWS_PER_QUERY * q, _FEWEST_DRAWS), _MOST_DRAWS)
+    z = reflected_sobol_normal(m, columns, problem.generator)
     allowance = Allowance(Joint(utility, posterior, z, pending=pending), problem.meter, until)
     solution = _ASCENT(allowance, chosen[None], problem.domain, problem.generator)
     z = reflected_sobol_normal(_REPORT_DRAWS, columns, problem.generator)

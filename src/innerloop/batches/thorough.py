@@ -26,7 +26,7 @@ from innerloop.maximizers.starts import Pool, make_pool
 
 _POOL = 512
 _STARTS = 32
-_SPREAD_FROM = 256
+_SPREAD_FROM = 160
 _SAME_HILL = 0.9
 _NEIGHBOURS = 160
 _FROM_POOL = 80
@@ -37,7 +37,7 @@ _UNTIL_MAXIMA, _UNTIL_ASCENT = 0.5, 0.9
 # A few steps each: enough to tell the hills apart, not so many that their climbers meet.
 _SEARCH = LBFGS(tolerance=1e-3, steps=5, patience=100)
 _CONVERGE = LBFGS(tolerance=1e-6, patience=10)
-_CERTIFY = LBFGS(tolerance=1e-3, steps=10)
+_CERTIFY = LBFGS(tolerance=1e-3, steps=8, patience=4)
 
 
 def fill_thoroughly(problem: Problem) -> Filled:
@@ -124,14 +124,12 @@ def _choose(candidates: Array, rounds: IncrementalRounds, problem: Problem) -> _
     floor = None if state.floor is None else state.floor[:_CHOOSING_STATES]
     columns = np.zeros((len(candidates), problem.q))
     smallest = 1e-16 * kernel.variance
-    available = ~near(candidates, problem.taken)
+    available = np.ones(len(candidates), dtype=bool)
     chosen: list[int] = []
     for j in range(problem.q):
-        if not available.any():
-            available = _not_chosen(chosen, len(candidates))
         sd = np.sqrt(np.maximum(variance, smallest))
         gain = utility.gain(mean, shift, sd, floor).value.mean(axis=1)
-        i = int(np.argmax(np.where(available, gain, -np.inf)))
+        i = _best_new(gain, available, candidates, problem.taken)
         chosen.append(i)
         available &= ~near(candidates, candidates[i : i + 1])
         with_chosen = kernel(candidates, candidates[i : i + 1])
@@ -147,10 +145,13 @@ def _choose(candidates: Array, rounds: IncrementalRounds, problem: Problem) -> _
     return _Choice(candidates[chosen], candidates[best][:, None])
 
 
-def _not_chosen(chosen: list[int], size: int) -> NDArray[np.bool_]:
-    rest = np.ones(size, dtype=bool)
-    rest[chosen] = False
-    return rest
+def _best_new(gain: Array, available: NDArray[np.bool_], candidates: Array, taken: Array) -> int:
+    """The available candidate of the largest gain that is not taken; if all are, the best."""
+    order = np.argsort(np.where(available, -gain, np.inf), kind="stable")
+    for i in order[: max(1, int(available.sum()))]:
+        if not near(candidates[i : i + 1], taken)[0]:
+            return int(i)
+    return int(order[0])
 
 
 def _certified(

@@ -21,7 +21,7 @@ _SUFFICIENT_GAIN = 1e-4
 _FIRST_STEP = 0.1
 _LONGEST_STEP = 0.5
 _SHORTEST_STEP = 1e-6
-_LARGEST_BLOCK = 64
+_LARGEST_CURVATURE = 2**18
 # Stands for -inf and NaN, so that differences of values stay numbers.
 _WORST = -1e300
 
@@ -93,7 +93,7 @@ class _Restarts:
         self.X, self.value, self.grad = X, value, grad
         self._domain, self._shape = domain, shape
         self._low, self._high = (np.tile(side, shape[0]) for side in (domain.low, domain.high))
-        self._blocks = 1 if D <= _LARGEST_BLOCK else shape[0]
+        self._blocks = 1 if R * D * D <= _LARGEST_CURVATURE else shape[0]
         finite = value[np.isfinite(value)]
         self._spread = float(np.ptp(finite)) if finite.size else 0.0
         width = D // self._blocks

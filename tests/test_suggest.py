@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from problems import make_problem, utilities
 
 import innerloop as il
 from innerloop.maximizers import MAXIMIZERS
+from problems import make_problem, utilities
 
 POINTS = np.random.default_rng(5).random((8, 2))
 ACQUISITIONS = {
@@ -60,6 +60,17 @@ def test_time_budgets_hold(maximizer):
         batch = il.suggest(POSTERIOR, 2, seed=0, seconds=0.25, clock=clock, **options)
         assert batch.seconds <= 0.25 * 1.1 + 0.05  # or one step
         assert np.isfinite(batch.value)
+
+
+def test_the_inner_budget_grows_with_the_number_of_values():
+    options = {"maximizer": "random_search", "form": "joint", "seed": 0, "draws": 32}
+    few, many = (
+        il.suggest(POSTERIOR, 2, ACQUISITIONS["EI"], inner_budget=N, **options).evaluations
+        for N in (2**9, 2**13)
+    )
+    assert many > 4 * few
+    with pytest.raises(il.InputError, match="seconds or inner_budget, not both"):
+        il.suggest(POSTERIOR, 2, seconds=1.0, inner_budget=10)
 
 
 @settings(max_examples=15)

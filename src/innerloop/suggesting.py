@@ -18,6 +18,7 @@ from innerloop.acquisition.utilities import ExpectedImprovement
 from innerloop.acquisition.utility import Utility
 from innerloop.batches.candidates import choose_from
 from innerloop.batches.greedy import fill_greedily
+from innerloop.batches.inner_budget import measured_seconds
 from innerloop.batches.joint import fill_jointly
 from innerloop.batches.problem import Problem, Settings
 from innerloop.batches.thorough import fill_thoroughly
@@ -70,6 +71,7 @@ def suggest(
     fixed: Mapping[int, float] | None = None,
     evaluations: int | None = None,
     seconds: float | None = None,
+    inner_budget: int | None = None,
     clock: str = "wall",
     draws: int | None = None,
     refine: bool | None = None,
@@ -89,7 +91,9 @@ def suggest(
     coordinates by index.
 
     evaluations, seconds: what may be spent on the whole call, starts included (at least one
-    evaluation per round); by default the maximizer runs until it converges. clock: "wall" or "cpu".
+    evaluation per round); by default the maximizer runs until it converges. inner_budget: as
+    many seconds as this number of simultaneous acquisition values is measured to take, as in
+    the paper. Greedy rounds share a budget evenly. clock: "wall" or "cpu".
     draws: number of Monte Carlo draws or fantasy states. refine: improve a greedy batch by joint
     ascent; by default for the incremental form with "lbfgs". certify: spend one more round on a
     tighter upper bound.
@@ -102,13 +106,22 @@ def suggest(
     checks.instance("utility", utility, Utility | Lookahead, "a Utility, EntropySearch or ...")
     waiting = np.zeros((0, d)) if pending is None else checks.points("pending", pending, d)
     chosen = named(maximizer)
+    settings = Settings.resolve(utility, form, parallelism, chosen, draws, refine)
+    if inner_budget is not None:
+        if seconds is not None:
+            raise InputError("give seconds or inner_budget, not both")
+        values = checks.count("inner_budget", inner_budget)
+        with linalg.one_blas_thread():
+            seconds = measured_seconds(
+                values, posterior, q, utility, waiting, settings.draws, Budget(clock=clock).clock
+            )
     meter = Meter(Budget(evaluations, seconds, clock))
     problem = Problem(
         posterior=posterior,
         utility=utility,
         q=q,
         pending=waiting,
-        settings=Settings.resolve(utility, form, parallelism, chosen, draws, refine),
+        settings=settings,
         maximizer=chosen,
         domain=make_domain(d, inequalities=inequalities, fixed=fixed),
         meter=meter,

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from innerloop import checks
+from innerloop.acquisition.acquisition import Acquisition
 from innerloop.acquisition.fantasies import Fantasies
 from innerloop.acquisition.prepared import PreparedSets
 from innerloop.acquisition.shards import Evaluation, in_shards
@@ -24,7 +25,7 @@ _UNIT_QUERIES, _UNIT_STATES, _LARGEST_EXPONENT = 8, 16, 600.0
 
 
 @dataclass(frozen=True, eq=False)
-class Incremental:
+class Incremental(Acquisition):
     """Delta(x; X_<j) = 1/m sum_i EI_l(x; D_i), in closed form over fantasy states (eq. 9-11).
 
     A q = 1 objective: X is (R, 1, d). z: base draws (m, q); column j fantasizes the j-th point
@@ -72,16 +73,6 @@ class Incremental:
         residual = factor @ self.z[:, :fixed].T
         floor = self.utility.hold(self.floor, mean[:, None], residual)
         return replace(self, fantasies=fantasies, floor=floor)
-
-    def value(self, X: ArrayLike) -> Array:
-        """Expected gain of R single queries: (R, 1, d) -> (R,)."""
-        return self._evaluate(X, gradient=False)[0]
-
-    def value_and_grad(self, X: ArrayLike) -> tuple[Array, Array]:
-        """Expected gain and its gradient: (R, 1, d) -> (R,), (R, 1, d)."""
-        value, grad = self._evaluate(X, gradient=True)
-        assert grad is not None  # narrows the type; asked for above
-        return value, grad
 
     @property
     def draws(self) -> int:

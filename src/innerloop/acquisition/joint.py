@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from innerloop import checks, linalg
+from innerloop.acquisition.acquisition import Acquisition
 from innerloop.acquisition.fantasies import Fantasies
 from innerloop.acquisition.prepared import PreparedSets
 from innerloop.acquisition.shards import Evaluation, in_shards
@@ -44,7 +45,7 @@ class Lookahead(Protocol):
         """The estimator of this utility under a posterior."""
 
 
-class Joint:
+class Joint(Acquisition):
     """L_m(X) = 1/m sum_k l(Y^k), Y^k = mean + L z^k (eq. 3), and its sample-path gradient (eq. 4).
 
     utility: a `Utility`, `EntropySearch` or `KnowledgeGradient`. pending: (p, d) points being
@@ -73,16 +74,6 @@ class Joint:
             if isinstance(utility, Utility)
             else utility.bind(posterior, points)
         )
-
-    def value(self, X: ArrayLike) -> Array:
-        """Acquisition values of R query sets: (R, q, d) -> (R,)."""
-        return self._evaluate(X, gradient=False)[0]
-
-    def value_and_grad(self, X: ArrayLike) -> tuple[Array, Array]:
-        """Acquisition values and their gradients: (R, q, d) -> (R,), (R, q, d)."""
-        value, grad = self._evaluate(X, gradient=True)
-        assert grad is not None  # narrows the type; asked for above
-        return value, grad
 
     @property
     def draws(self) -> int:

@@ -24,7 +24,8 @@ from innerloop.maximizers.lbfgs import LBFGS
 from innerloop.maximizers.objective import Solution
 from innerloop.maximizers.starts import Pool, make_pool
 
-_POOL = 512
+# Valuing the pool takes n^2 per point: it shrinks once there are many observations.
+_POOL, _SMALLEST_POOL, _POOL_UP_TO = 512, 128, 250
 _STARTS = 32
 _SPREAD_FROM = 160
 _SAME_HILL = 0.9
@@ -70,7 +71,7 @@ def _local_maxima(problem: Problem, rounds: IncrementalRounds) -> tuple[Solution
         problem.centers(),
         np.zeros((0, problem.domain.d)),
         problem.generator,
-        size=_POOL,
+        size=min(_POOL, max(_SMALLEST_POOL, _POOL * _POOL_UP_TO // problem.posterior.n)),
         log=rounds.log,
     )
     starts = pool.points[_spread_out(pool.points[:_SPREAD_FROM], problem)][:, None]

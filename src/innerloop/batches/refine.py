@@ -25,21 +25,21 @@ _ASCENT = LBFGS(tolerance=1e-4, steps=80)
 _REPORT_DRAWS = 1024
 
 
-def refine(chosen: Array, problem: Problem, until: float) -> Filled:
-    """The queries chosen (q, d) improved jointly; as they were, where that does not help."""
+def refine(batches: Array, problem: Problem, until: float) -> Filled:
+    """The best that joint ascent makes of batches (c, q, d); the first, where it does not help."""
     utility, posterior, q = problem.utility, problem.posterior, problem.q
     pending = problem.pending if len(problem.pending) else None
     columns = q + len(problem.pending)
     m = min(max(_DRAWS_PER_QUERY * q, _FEWEST_DRAWS), _MOST_DRAWS)
     z = reflected_sobol_normal(m, columns, problem.generator)
     allowance = Allowance(Joint(utility, posterior, z, pending=pending), problem.meter, until)
-    solution = _ASCENT(allowance, chosen[None], problem.domain, problem.generator)
+    solution = _ASCENT(allowance, batches, problem.domain, problem.generator)
     z = reflected_sobol_normal(_REPORT_DRAWS, columns, problem.generator)
-    before, after = totals(np.stack([chosen, solution.X[0]]), problem, z)
+    before, after = totals(np.stack([batches[0], solution.X[0]]), problem, z)
     if after[-1] > before[-1] and not _repeats(solution.X[0], problem):
         X, better = solution.X[0], after
     else:
-        X, better = chosen, before
+        X, better = batches[0], before
     return Filled(X, float(better[-1] - better[0]), np.diff(better), None)
 
 

@@ -9,13 +9,13 @@ add bounds the value of any batch.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from innerloop.batches.choosing import SAME_HILL, choose
 from innerloop.batches.greedy import first_new, upper_bound
-from innerloop.batches.problem import Filled, Problem, near
+from innerloop.batches.problem import Filled, Problem
 from innerloop.batches.refine import refine
 from innerloop.batches.rounds import IncrementalRounds
 from innerloop.checks import Array
@@ -28,11 +28,12 @@ from innerloop.maximizers.starts import Pool, make_pool
 _POOL, _SMALLEST_POOL, _POOL_UP_TO = 512, 128, 250
 _STARTS = 32
 _SPREAD_FROM = 160
-_SAME_HILL = 0.9
 _NEIGHBOURS = 160
 _FROM_POOL = 80
-_FURTHER_STARTS = 6
-_CHOOSING_STATES = 32
+_TO_THE_TOP = 4
+# So many batches are chosen, and climb together, while their coordinates are few.
+_CHOICES = 2
+_MANY_COORDINATES = 64
 # Shares of the budget after which the local maxima and the joint ascent must be done.
 _UNTIL_MAXIMA, _UNTIL_ASCENT = 0.5, 0.9
 # A few steps each: enough to tell the hills apart, not so many that their climbers meet.
@@ -47,15 +48,17 @@ def fill_thoroughly(problem: Problem) -> Filled:
     maxima, pool = _local_maxima(problem, rounds)
     if problem.q == 1:
         return _single(maxima, rounds, pool, problem)
-    choice = _choose(_candidates(problem, maxima, pool), rounds, problem)
-    filled = refine(choice.X, problem, _UNTIL_ASCENT)
-    return _certified(filled, choice.runners_up, problem, rounds)
+    candidates = _candidates(problem, maxima, pool)
+    number = _CHOICES if problem.q * problem.domain.d <= _MANY_COORDINATES else 1
+    choices = choose(candidates, rounds, problem, number)
+    filled = refine(choices.X, problem, _UNTIL_ASCENT)
+    return _certified(filled, choices.runners_up, problem, rounds)
 
 
 def _single(maxima: Solution, rounds: IncrementalRounds, pool: Pool, problem: Problem) -> Filled:
     """The best single query: the highest of the local maxima, climbed to the top."""
     allowance = Allowance(rounds.exact, problem.meter)
-    starts = maxima.X[:_FURTHER_STARTS]
+    starts = maxima.X[:_TO_THE_TOP]
     solution = _CONVERGE(allowance, starts, problem.domain, problem.generator)
     x, value = first_new(problem, solution, pool, problem.taken, rounds.exact)
     gain = rounds.gain(value)
@@ -86,7 +89,7 @@ def _spread_out(points: Array, problem: Problem) -> list[int]:
     chosen: list[int] = []
     while len(chosen) < _STARTS and free.any():
         chosen.append(int(np.argmax(free)))
-        free &= correlation[chosen[-1]] < _SAME_HILL
+        free &= correlation[chosen[-1]] < SAME_HILL
     return chosen
 
 
@@ -100,59 +103,6 @@ def _candidates(problem: Problem, maxima: Solution, pool: Pool) -> Array:
     around = chosen + reach * unit * generator.standard_normal(chosen.shape)
     spare = problem.domain.sample(problem.q, generator)  # never fewer than are needed
     return np.concatenate([tops, problem.domain.project(around), pool.points[:_FROM_POOL], spare])
-
-
-@dataclass(frozen=True, eq=False)
-class _Choice:
-    """Chosen queries X (q, d), and the points that would add most to them: (r, 1, d)."""
-
-    X: Array
-    runners_up: Array
-
-
-def _choose(candidates: Array, rounds: IncrementalRounds, problem: Problem) -> _Choice:
-    """Greedy choice of q candidates by closed-form gains over the fantasy states.
-
-    Choosing a candidate adds to the shift of every other in every state: one column of
-    covariances times the draws of its outcome.
-    """
-    state, utility = rounds.state, rounds.state.utility
-    posterior, kernel = state.fantasies.posterior, problem.posterior.gp.kernel
-    belief = posterior.unchecked_belief(candidates[:, None])
-    mean, variance, features = belief.mean, belief.cov[:, 0], belief.features[:, 0]
-    p, z = state.fantasies.size, state.z[:_CHOOSING_STATES]
-    shift = state.fantasies.loadings(belief)[:, 0] @ z[:, :p].T if p else np.zeros_like(mean)
-    floor = None if state.floor is None else state.floor[:_CHOOSING_STATES]
-    columns = np.zeros((len(candidates), problem.q))
-    smallest = 1e-16 * kernel.variance
-    available = np.ones(len(candidates), dtype=bool)
-    chosen: list[int] = []
-    for j in range(problem.q):
-        sd = np.sqrt(np.maximum(variance, smallest))
-        gain = utility.gain(mean, shift, sd, floor).value.mean(axis=1)
-        i = _best_new(gain, available, candidates, problem.taken)
-        chosen.append(i)
-        available &= ~near(candidates, candidates[i : i + 1])
-        with_chosen = kernel(candidates, candidates[i : i + 1])
-        explained = features @ features[i] + columns @ columns[i]
-        column = (with_chosen - explained[:, None]) / sd[i]
-        columns[:, j : j + 1] = column
-        draw = z[:, p + j]
-        floor = utility.hold(floor, mean[i : i + 1], shift[i : i + 1] + sd[i] * draw)
-        shift = shift + column * draw
-        variance = variance - column**2
-    gain = utility.gain(mean, shift, np.sqrt(np.maximum(variance, smallest)), floor).value
-    best = np.argsort(-gain.mean(axis=1))[:_FURTHER_STARTS]
-    return _Choice(candidates[chosen], candidates[best][:, None])
-
-
-def _best_new(gain: Array, available: NDArray[np.bool_], candidates: Array, taken: Array) -> int:
-    """The available candidate of the largest gain that is not taken; if all are, the best."""
-    order = np.argsort(np.where(available, -gain, np.inf), kind="stable")
-    for i in order[: max(1, int(available.sum()))]:
-        if not near(candidates[i : i + 1], taken)[0]:
-            return int(i)
-    return int(order[0])
 
 
 def _certified(

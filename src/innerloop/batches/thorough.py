@@ -28,12 +28,12 @@ from innerloop.maximizers.starts import Pool, make_pool
 _POOL, _SMALLEST_POOL, _POOL_UP_TO = 512, 128, 250
 _STARTS = 32
 _SPREAD_FROM = 160
-_NEIGHBOURS = 160
-_FROM_POOL = 80
+_NEIGHBOURS, _NEIGHBOURS_PER_QUERY = 64, 6
+_FROM_POOL = 32
 _TO_THE_TOP = 4
-# So many batches are chosen, and climb together, while their coordinates are few.
-_CHOICES = 2
-_MANY_COORDINATES = 64
+# Small batches are chosen twice and climb together: they have fewer ways to make up for a query
+# on the wrong hill.
+_CHOICES, _FEW_QUERIES = 2, 4
 # Shares of the budget after which the local maxima and the joint ascent must be done.
 _UNTIL_MAXIMA, _UNTIL_ASCENT = 0.5, 0.9
 # A few steps each: enough to tell the hills apart, not so many that their climbers meet.
@@ -49,7 +49,7 @@ def fill_thoroughly(problem: Problem) -> Filled:
     if problem.q == 1:
         return _single(maxima, rounds, pool, problem)
     candidates = _candidates(problem, maxima, pool)
-    number = _CHOICES if problem.q * problem.domain.d <= _MANY_COORDINATES else 1
+    number = _CHOICES if problem.q <= _FEW_QUERIES else 1
     choices = choose(candidates, rounds, problem, number)
     filled = refine(choices.X, problem, _UNTIL_ASCENT)
     return _certified(filled, choices.runners_up, problem, rounds)
@@ -96,10 +96,11 @@ def _spread_out(points: Array, problem: Problem) -> list[int]:
 def _candidates(problem: Problem, maxima: Solution, pool: Pool) -> Array:
     """Local maxima, points around them, and the best of the pool."""
     tops, generator = maxima.X[:, 0], problem.generator
+    number = max(_NEIGHBOURS, _NEIGHBOURS_PER_QUERY * problem.q)
     # Better maxima get more neighbours, near and far in units of the lengthscales.
-    chosen = tops[np.minimum(generator.geometric(0.3, _NEIGHBOURS) - 1, len(tops) - 1)]
+    chosen = tops[np.minimum(generator.geometric(0.3, number) - 1, len(tops) - 1)]
     unit = 1.0 / problem.posterior.gp.kernel.inverse_lengthscales(problem.domain.d)
-    reach = generator.random((_NEIGHBOURS, 1)) / np.sqrt(problem.domain.d)
+    reach = generator.random((number, 1)) / np.sqrt(problem.domain.d)
     around = chosen + reach * unit * generator.standard_normal(chosen.shape)
     spare = problem.domain.sample(problem.q, generator)  # never fewer than are needed
     return np.concatenate([tops, problem.domain.project(around), pool.points[:_FROM_POOL], spare])

@@ -239,6 +239,37 @@ def test_wrong_options_are_refused(options, message):
         il.suggest(POSTERIOR, 2, **options)
 
 
+def test_settings_of_a_maximizer_are_heeded():
+    from innerloop.maximizers.lbfgs import LBFGS
+
+    lazy = il.suggest(POSTERIOR, 2, ACQUISITIONS["EI"], maximizer=LBFGS(steps=1), seed=0)
+    default = il.suggest(POSTERIOR, 2, ACQUISITIONS["EI"], seed=0)
+    assert not np.array_equal(lazy.X, default.X)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"maximizer": "adam"},
+        {"form": "joint"},
+        {"parallelism": "joint"},
+        {"utility": il.ProbabilityOfImprovement(0.3)},
+    ],
+)
+def test_refinement_is_refused_where_there_is_none(options):
+    with pytest.raises(il.InputError, match="refine=True goes with"):
+        il.suggest(POSTERIOR, 2, refine=True, **options)
+
+
+def test_probability_of_improvement_is_exact_whatever_its_temperature():
+    batches = [
+        il.suggest(POSTERIOR, 2, il.ProbabilityOfImprovement(0.9, temperature=t), seed=0)
+        for t in (1e-3, 10.0)
+    ]
+    np.testing.assert_array_equal(batches[0].X, batches[1].X)
+    assert batches[0].value == batches[1].value <= batches[0].upper_bound
+
+
 def test_certificates():
     batch = il.suggest(POSTERIOR, 3, il.ExpectedImprovement(0.3), seed=0)
     tighter = il.suggest(POSTERIOR, 3, il.ExpectedImprovement(0.3), seed=0, certify=True)

@@ -95,8 +95,9 @@ def suggest(
     many seconds as this number of simultaneous acquisition values is measured to take, as in
     the paper. Greedy rounds share a budget evenly. clock: "wall" or "cpu".
     draws: number of Monte Carlo draws or fantasy states. refine: improve a greedy batch by joint
-    ascent; by default for the incremental form with "lbfgs". certify: spend one more round on a
-    tighter upper bound.
+    ascent, with a certificate; by default where there is one, with the incremental form and
+    "lbfgs" as it is (not for PI, whose joint form is relaxed). certify: spend one more greedy round
+    on a tighter upper bound, where the batch is not refined.
     """
     checks.instance("posterior", posterior, Posterior, "a Posterior")
     q = checks.count("q", q)

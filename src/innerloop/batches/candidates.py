@@ -64,7 +64,7 @@ def choose_from(candidates: Array, problem: Problem) -> Filled:
         if j + 1 < problem.q + problem.certify:
             gains.fix(index)
     added = np.array(best_gains[: problem.q])
-    bound = upper_bound(best_gains, problem.q, problem.utility)
+    bound = upper_bound(best_gains, best_gains, problem.q, problem.utility)
     return Filled(candidates[chosen], float(added.sum()), added, bound)
 
 

@@ -25,12 +25,13 @@ def fill_greedily(problem: Problem) -> Filled:
     number = problem.q + problem.certify
     taken = problem.taken
     centers, ends = problem.centers(), np.zeros((0, problem.domain.d))
-    chosen, gains = [], []
+    chosen, gains, largest = [], [], []
     for j in range(number):
         until = (j + 1) / number
         solution, pool = _maximize_round(problem, rounds, centers, ends, until)
         x, value = first_new(problem, solution, pool, taken, rounds.exact)
         gains.append(rounds.gain(value))
+        largest.append(rounds.gain(max(value, float(solution.value[0]))))
         if j == problem.q:
             break
         chosen.append(x)
@@ -40,7 +41,7 @@ def fill_greedily(problem: Problem) -> Filled:
             # Local maxima of this round are good starts for the next.
             ends = solution.X[:, 0]
     added = np.array(gains[: problem.q])
-    bound = upper_bound(gains, problem.q, problem.utility)
+    bound = upper_bound(gains, largest, problem.q, problem.utility)
     return Filled(np.array(chosen), float(added.sum()), added, bound)
 
 
@@ -83,20 +84,21 @@ def first_new(
     new = ~near(spare, taken)
     if new.any():
         x = spare[int(np.argmax(new))]
-        return x, float(exact.value(x[None, None])[0])
+        return x, float(Allowance(exact, problem.meter).value(x[None, None])[0])
     return solution.X[0, 0], float(solution.value[0])
 
 
-def upper_bound(gains: list[float], q: int, utility: object) -> float | None:
+def upper_bound(gains: list[float], largest: list[float], q: int, utility: object) -> float | None:
     """min over j of L(X_j) + q max_x Delta(x; X_j): submodularity bounds the best batch.
 
-    gains: the largest gain of every round, j = 0, 1, ... Where the empty batch has no utility
+    gains: what the query of each round added; largest: the largest gain that was found in it,
+    which may be that of a query made before. Where the empty batch has no utility
     (SR and UCB), the first gain is no difference and gives no bound, but for q = 1.
     """
     if not isinstance(utility, Utility):
         return None  # ES and KG are not submodular
     before = np.concatenate([[0.0], np.cumsum(gains)[:-1]])
-    bounds = before + q * np.asarray(gains)
+    bounds = before + q * np.asarray(largest)
     if not np.isfinite(utility.empty):
         bounds = bounds[1:] if q > 1 else bounds[:1]
     return float(bounds.min()) if bounds.size else None

@@ -9,9 +9,11 @@ from innerloop.batches.problem import Filled, Problem, near
 from innerloop.batches.rounds import JointRounds
 from innerloop.checks import Array
 from innerloop.maximizers.budget import Allowance
+from innerloop.maximizers.lbfgs import LBFGS
 from innerloop.maximizers.starts import Pool, make_pool
 
 _POOL = 1024
+_MARGINAL = LBFGS(tolerance=1e-3, steps=15)
 
 
 def fill_jointly(problem: Problem) -> Filled:
@@ -33,8 +35,10 @@ def fill_jointly(problem: Problem) -> Filled:
     X = distinct(solution.X[0], pool, problem)
     totals = np.array([rounds.exact.value(X[None, : j + 1])[0] for j in range(problem.q)])
     value = float(totals[-1] - rounds.total)
-    # The largest marginal value found bounds every query's share.
-    bound = upper_bound([rounds.gain(float(pool.value[0]))], problem.q, problem.utility)
+    # The largest marginal value bounds every query's share.
+    marginal = _MARGINAL(Allowance(rounds.exact, meter), pool.best(8, generator), domain, generator)
+    largest = [rounds.gain(float(marginal.value[0]))]
+    bound = upper_bound(largest, largest, problem.q, problem.utility)
     return Filled(
         X,
         value,

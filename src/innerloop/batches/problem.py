@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from innerloop.acquisition.draws import reflected_sobol_normal
 from innerloop.acquisition.joint import Lookahead
+from innerloop.acquisition.utilities import ProbabilityOfImprovement
 from innerloop.acquisition.utility import Utility
 from innerloop.checks import Array, count
 from innerloop.errors import InputError
 from innerloop.maximizers.budget import Meter
 from innerloop.maximizers.domain import Domain
+from innerloop.maximizers.lbfgs import LBFGS
 from innerloop.maximizers.objective import Maximizer
 from innerloop.surrogate.gaussian_process import Posterior
 
@@ -22,11 +25,12 @@ from innerloop.surrogate.gaussian_process import Posterior
 _STARTS = {"LBFGS": (8, 16), "Adam": (32, 64), "CMAES": (64, 64)}
 _OTHER_STARTS = (16, 64)
 _CENTERS = 8
-# Maximizers that see new draws at every evaluation (section 4), and their number.
-_STOCHASTIC = {"Adam": 128, "CMAES": 128}
-_DETERMINISTIC = {"RandomSearch": 1024, "SuccessiveHalving": 1024}
+# Numbers of draws. Some maximizers see new ones at every evaluation (section 4).
+_FRESH_DRAWS = {"Adam": 128, "CMAES": 128}
+_FIXED_DRAWS = {"RandomSearch": 1024, "SuccessiveHalving": 1024}
 _STATES = 64
 _DRAWS = 256
+_LOOKAHEAD_DRAWS = 32
 # Queries closer than this to one another, in every coordinate, are the same query.
 NEAR = 1e-6
 _MANY_COMPARISONS = 10**7
@@ -53,6 +57,8 @@ class Settings:
         """Settings for a combination, or an error that says why it makes no sense."""
         if parallelism not in ("greedy", "joint"):
             raise InputError(f"parallelism must be 'greedy' or 'joint', got {parallelism!r}")
+        if draws is not None:
+            count("draws", draws)
         if form not in (None, "incremental", "joint"):
             raise InputError(f"form must be 'incremental' or 'joint', got {form!r}")
         closed = isinstance(utility, Utility) and parallelism == "greedy"
@@ -60,15 +66,35 @@ class Settings:
             raise InputError(
                 "the incremental form needs parallelism='greedy' and a myopic maximal utility"
             )
-        name = type(maximizer).__name__
-        if form == "incremental" or (form is None and closed):
-            states = _STATES if draws is None else count("draws", draws)
-            by_default = name == "LBFGS"
-            return Settings("incremental", states, False, by_default if refine is None else refine)
-        default = {**_STOCHASTIC, **_DETERMINISTIC}.get(name, _DRAWS)
-        number = default if draws is None else count("draws", draws)
-        can_refine = isinstance(utility, Utility) and parallelism == "greedy"
-        return Settings("joint", number, name in _STOCHASTIC, bool(refine) and can_refine)
+        incremental = form == "incremental" or (form is None and closed)
+        # Joint ascent climbs the joint form, which relaxes the probability of improvement.
+        can_refine = incremental and not isinstance(utility, ProbabilityOfImprovement)
+        can_refine = can_refine and maximizer == LBFGS()
+        if refine and not can_refine:
+            raise InputError(
+                "refine=True goes with the incremental form, the maximizer 'lbfgs' as it is, and "
+                "any myopic maximal utility but the probability of improvement"
+            )
+        refined = can_refine if refine is None else refine
+        if incremental:
+            return Settings("incremental", draws or _STATES, False, refined)
+        table = {**_FRESH_DRAWS, **_FIXED_DRAWS} if isinstance(utility, Utility) else {}
+        default = _DRAWS if isinstance(utility, Utility) else _LOOKAHEAD_DRAWS
+        return Settings(
+            "joint",
+            draws or of_kind(table, maximizer, default),
+            of_kind(_FRESH_DRAWS, maximizer, 0) > 0,
+            False,
+        )
+
+
+T = TypeVar("T")
+
+
+def of_kind(table: dict[str, T], maximizer: Maximizer, default: T) -> T:
+    """The entry of a table for the class of a maximizer, or for one that it is derived from."""
+    names = [kind.__name__ for kind in type(maximizer).__mro__]
+    return next((table[name] for name in names if name in table), default)
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,7 +123,7 @@ class Problem:
 
     def starts(self) -> tuple[int, int]:
         """Numbers of starts per greedy round, and for a whole batch."""
-        return _STARTS.get(type(self.maximizer).__name__, _OTHER_STARTS)
+        return of_kind(_STARTS, self.maximizer, _OTHER_STARTS)
 
     def draw(self, columns: int) -> Array:
         """Base draws (m, columns)."""

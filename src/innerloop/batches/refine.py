@@ -57,6 +57,7 @@ def totals(X: Array, problem: Problem, z: Array) -> Array:
     assert isinstance(problem.utility, Utility)  # settled by Settings.resolve
     p, empty = len(problem.pending), problem.utility.empty
     pending = np.broadcast_to(problem.pending, (len(X), *problem.pending.shape))
+    problem.meter.evaluations += len(X)
     belief = problem.posterior.belief(np.concatenate([pending, X], axis=1))
     mean, factor = Fantasies(problem.posterior).paths(belief)
     grades = problem.utility.grade(mean[..., None], factor @ z.T)

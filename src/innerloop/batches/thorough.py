@@ -14,7 +14,7 @@ from dataclasses import replace
 import numpy as np
 
 from innerloop.batches.choosing import SAME_HILL, choose
-from innerloop.batches.greedy import first_new, upper_bound
+from innerloop.batches.greedy import first_new
 from innerloop.batches.problem import Filled, Problem
 from innerloop.batches.refine import refine
 from innerloop.batches.rounds import IncrementalRounds
@@ -62,8 +62,8 @@ def _single(maxima: Solution, rounds: IncrementalRounds, pool: Pool, problem: Pr
     solution = _CONVERGE(allowance, starts, problem.domain, problem.generator)
     x, value = first_new(problem, solution, pool, problem.taken, rounds.exact)
     gain = rounds.gain(value)
-    bound = upper_bound([rounds.gain(float(solution.value[0]))], 1, problem.utility)
-    return Filled(x[None], gain, np.array([gain]), None if bound is None else max(bound, gain))
+    largest = rounds.gain(float(solution.value[0]))
+    return Filled(x[None], gain, np.array([gain]), max(gain, largest))
 
 
 def _local_maxima(problem: Problem, rounds: IncrementalRounds) -> tuple[Solution, Pool]:

@@ -46,7 +46,7 @@ class Priors:
     in units of the standard deviation of y.
     """
 
-    lengthscale: tuple[float, float] = (float(np.log(0.25)), 1.5)
+    lengthscale: tuple[float, float] = (float(np.log(0.25)), 0.8)
     variance: tuple[float, float] = (0.0, 1.0)
     noise: tuple[float, float] = (float(np.log(1e-3)), 2.5)
     mean: float = 1.0

@@ -20,7 +20,7 @@ from innerloop.maximizers.lbfgs import LBFGS
 # More coordinates can suit themselves to more draws.
 _DRAWS_PER_QUERY = 128
 _FEWEST_DRAWS, _MOST_DRAWS = 512, 1024
-_ASCENT = LBFGS(tolerance=1e-4, steps=80)
+_ASCENT = LBFGS(tolerance=2e-4, steps=80, patience=3)
 # Values are reported from other draws than the ascent saw, which it may have come to suit.
 _REPORT_DRAWS = 1024
 

@@ -104,7 +104,9 @@ def suggest(
     d = posterior.d
     if utility is None:
         utility = ExpectedImprovement(float(posterior.fitted.max()))
-    checks.instance("utility", utility, Utility | Lookahead, "a Utility, EntropySearch or ...")
+    checks.instance(
+        "utility", utility, Utility | Lookahead, "a Utility, EntropySearch or KnowledgeGradient"
+    )
     waiting = np.zeros((0, d)) if pending is None else checks.points("pending", pending, d)
     chosen = named(maximizer)
     settings = Settings.resolve(utility, form, parallelism, chosen, draws, refine)

@@ -30,7 +30,7 @@ _STARTS = 32
 _SPREAD_FROM = 160
 _NEIGHBOURS, _NEIGHBOURS_PER_QUERY = 64, 6
 _FROM_POOL = 32
-_TO_THE_TOP = 4
+_TO_THE_TOP = 8
 # Small batches are chosen twice and climb together: they have fewer ways to make up for a query
 # on the wrong hill.
 _CHOICES, _FEW_QUERIES = 2, 4

@@ -19,6 +19,8 @@ from innerloop.maximizers.objective import Solution, best_first
 
 _SUFFICIENT_GAIN = 1e-4
 _FIRST_STEP = 0.1
+# A first step is taken to promise a tenth of what there is to gain.
+_FIRST_STEP_SHARE = 10.0
 _LONGEST_STEP = 0.5
 _SHORTEST_STEP = 1e-6
 _LARGEST_CURVATURE = 2**18
@@ -94,14 +96,16 @@ class _Restarts:
         self._domain, self._shape = domain, shape
         self._low, self._high = (np.tile(side, shape[0]) for side in (domain.low, domain.high))
         self._blocks = 1 if R * D * D <= _LARGEST_CURVATURE else shape[0]
-        finite = value[np.isfinite(value)]
-        self._spread = float(np.ptp(finite)) if finite.size else 0.0
         width = D // self._blocks
         self._curvature = np.empty((R, self._blocks, width, width))
         self._fresh: NDArray[np.bool_] | None = np.ones(R, dtype=bool)
         self._fraction = np.ones(R)
         self._forget(np.ones(R, dtype=bool))
         self._direction = self._ascent()
+        # Values may have an offset of any size: what there is to gain shows in how the starts
+        # differ, and in what the first step promises.
+        promised = float(np.vecdot(grad, self._direction).max())
+        self._worthwhile = max(float(np.ptp(value)), _FIRST_STEP_SHARE * promised)
 
     @property
     def size(self) -> int:
@@ -169,9 +173,8 @@ class _Restarts:
         self._curvature[rows] = length * np.eye(width)
 
     def _scale(self, value: Array) -> Array:
-        """The size of gains that matter: of the values, or of their spread over the starts."""
-        size = np.abs(value)
-        return np.minimum(size, self._spread) if self._spread > 0.0 else size
+        """The size against which gains are measured: that of the values, or of what may be won."""
+        return np.minimum(np.abs(value), self._worthwhile)
 
     def _free_gradient(self) -> Array:
         """The gradient without what would push a coordinate out of its bounds."""

@@ -55,5 +55,5 @@ $(VENV)/installed-dev: pyproject.toml | $(VENV)/bin/python
 # torch comes first and on its own, so that botorch takes this version and not another.
 $(BENCH_VENV)/installed-bench: pyproject.toml | $(BENCH_VENV)/bin/python
 	$(BENCH_VENV)/bin/python $(INSTALL) torch==2.13.0
-	$(BENCH_VENV)/bin/python $(INSTALL) --editable '.[bench]'
+	$(BENCH_VENV)/bin/python $(INSTALL) --editable '.[bench,experiments]'
 	@touch $@

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from innerloop.errors import InputError
 
 Array = NDArray[np.float64]
+Seed = int | np.random.Generator | None
 
 
 def floats(name: str, value: ArrayLike) -> Array:
@@ -35,6 +36,14 @@ def points(name: str, value: ArrayLike, d: int | None = None) -> Array:
     if X.ndim != 2 or 0 in X.shape or d not in (None, X.shape[1]):
         expected = f"(n, {'d' if d is None else d})"
         raise InputError(f"{name} must have shape {expected} with n >= 1, got shape {X.shape}")
+    return X
+
+
+def point_array(name: str, value: ArrayLike, d: int) -> Array:
+    """`value` as an (..., d) array of finite points."""
+    X = floats(name, value)
+    if X.ndim == 0 or X.shape[-1] != d:
+        raise InputError(f"{name} must have shape (..., {d}), got shape {X.shape}")
     return X
 
 

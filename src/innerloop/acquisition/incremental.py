@@ -17,8 +17,6 @@ from innerloop.checks import Array
 from innerloop.errors import InputError
 from innerloop.surrogate.gaussian_process import Belief, Posterior
 
-# Variances below this, relative to the kernel's, are rounding error.
-_SMALLEST_VARIANCE = 1e-16
 # The unit of totals in log space: how many queries are valued in full to find it, after a glance
 # at how many states; and the logarithm of the largest gain in that unit.
 _UNIT_QUERIES, _UNIT_STATES, _LARGEST_EXPONENT = 8, 16, 600.0
@@ -49,12 +47,12 @@ class Incremental(Acquisition):
                 f"{type(self.utility).__name__}; use Joint with the chosen points as pending"
             )
         checks.instance("posterior", self.posterior, Posterior, "a Posterior")
-        if self.log and type(self.utility).log_gain is Utility.log_gain:
+        if self.log and not self.utility.has_log_gain:
             raise InputError(f"{type(self.utility).__name__} has no gain in log space")
         if self.fantasies is None:
             object.__setattr__(self, "z", checks.base_draws("z", self.z).copy())
             object.__setattr__(self, "fantasies", Fantasies(self.posterior))
-            object.__setattr__(self, "floor", self.utility.nothing_held(1))
+            object.__setattr__(self, "floor", self.utility.nothing_held())
 
     def extend(self, x: ArrayLike) -> Incremental:
         """Fix a point x (d,), or several (p, d), and fantasize the outcome once per state.
@@ -139,16 +137,14 @@ class Incremental(Acquisition):
         d_mean = (d_shift if gain.d_mean is gain.d_shift else weights * gain.d_mean).sum(axis=1)
         d_sd = (weights * gain.d_sd).sum(axis=1)
         variance = belief.cov[:, 0, 0]
-        d_variance = (variance > self._smallest) * (0.5 * d_sd / self._sd(variance))
+        d_variance = (variance > self.posterior.gp.kernel.smallest_variance) * (
+            0.5 * d_sd / self._sd(variance)
+        )
         d_loadings = d_shift @ self.z[:, : self.fantasies.size] if self.fantasies.size else None
         return value, belief.pullback(d_mean, d_variance, d_loadings)
 
-    @property
-    def _smallest(self) -> float:
-        return _SMALLEST_VARIANCE * self.posterior.gp.kernel.variance
-
     def _sd(self, variance: Array) -> Array:
-        sd: Array = np.sqrt(np.maximum(variance, self._smallest))
+        sd: Array = np.sqrt(np.maximum(variance, self.posterior.gp.kernel.smallest_variance))
         return sd
 
     def _gain(self, belief: Belief) -> Gain:

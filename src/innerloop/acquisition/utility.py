@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike
 from innerloop import checks
 from innerloop.acquisition.normal import phi
 from innerloop.checks import Array
+from innerloop.errors import InputError
 
 # Nodes of the quadrature for the gain of a utility that has no closed form: the trapezoid rule
 # converges faster than any power where the integrand is smooth, and as h^2 across its kinks.
@@ -94,7 +95,12 @@ class Utility(ABC):
 
     def log_gain(self, mean: Array, shift: Array, sd: Array, floor: Array | None) -> Gain:
         """Logarithm of `gain` per state, with the derivatives of that logarithm."""
-        raise NotImplementedError(f"{type(self).__name__} has no gain in log space")
+        raise InputError(f"{type(self).__name__} has no gain in log space")
+
+    @property
+    def has_log_gain(self) -> bool:
+        """Whether the gain is known in log space."""
+        return type(self).log_gain is not Utility.log_gain
 
     def marginal(self, mean: ArrayLike, var: ArrayLike) -> Array:
         """Acquisition value of a single query, q = 1: mean (...), var (...) -> (...)."""
@@ -102,13 +108,13 @@ class Utility(ABC):
         sd = np.sqrt(checks.non_negative("var", var))
         center, sd = np.broadcast_arrays(center, np.maximum(sd, _SMALLEST_SD))
         one_state = center.reshape(-1, 1), np.zeros((center.size, 1)), sd.reshape(-1, 1)
-        return self.gain(*one_state, self.nothing_held(1)).value.reshape(center.shape)
+        return self.gain(*one_state, self.nothing_held()).value.reshape(center.shape)
 
     def hold(self, floor: Array | None, mean: Array, residual: Array) -> Array:
         """What states hold after p more outcomes: mean (p, 1), residual (p, m) -> (m,)."""
         best: Array = self.grade(mean, residual).max(axis=0)
         return best if floor is None else np.maximum(floor, best)
 
-    def nothing_held(self, m: int) -> Array | None:
-        """What m states hold before any outcome, (m,); None if the empty batch has no utility."""
-        return np.full(m, self.empty) if np.isfinite(self.empty) else None
+    def nothing_held(self) -> Array | None:
+        """What the one state before any outcome holds, (1,); None if that has no utility."""
+        return np.full(1, self.empty) if np.isfinite(self.empty) else None

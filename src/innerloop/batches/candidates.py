@@ -14,20 +14,17 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from innerloop.acquisition.fantasies import Fantasies
 from innerloop.acquisition.utilities import (
     ExpectedImprovement,
     ProbabilityOfImprovement,
     SimpleRegret,
     UpperConfidenceBound,
 )
-from innerloop.acquisition.utility import Utility
 from innerloop.batches.greedy import upper_bound
 from innerloop.batches.problem import Filled, Problem, near
-from innerloop.batches.rounds import make_rounds
+from innerloop.batches.rounds import IncrementalRounds, make_rounds
 from innerloop.checks import Array
 from innerloop.errors import InputError
-from innerloop.maximizers.budget import Meter
 
 # Candidates that are worked on at a time.
 _SHARD = 4096
@@ -45,7 +42,7 @@ def choose_from(candidates: Array, problem: Problem) -> Filled:
         gains = _LazyGains(candidates, problem)
     else:
         gains = _PlainGains(candidates, problem)
-    available = ~_taken(candidates, problem)
+    available = ~near(candidates, problem.taken)
     chosen: list[int] = []
     best_gains: list[float] = []
     for j in range(problem.q + problem.certify):
@@ -59,26 +56,12 @@ def choose_from(candidates: Array, problem: Problem) -> Filled:
         if j == problem.q:
             break
         chosen.append(index)
-        available[index] = False
-        available &= ~_equal_rows(candidates, index)
+        available &= ~near(candidates, candidates[index][None])
         if j + 1 < problem.q + problem.certify:
             gains.fix(index)
     added = np.array(best_gains[: problem.q])
     bound = upper_bound(best_gains, best_gains, problem.q, problem.utility)
     return Filled(candidates[chosen], float(added.sum()), added, bound)
-
-
-def _taken(candidates: Array, problem: Problem) -> NDArray[np.bool_]:
-    """Which candidates were observed or are pending."""
-    pieces = [
-        near(candidates[i : i + _SHARD], problem.taken) for i in range(0, len(candidates), _SHARD)
-    ]
-    return np.concatenate(pieces)
-
-
-def _equal_rows(candidates: Array, index: int) -> NDArray[np.bool_]:
-    """Which candidates are the same query as that one."""
-    return near(candidates, candidates[index][None])
 
 
 class _Gains(Protocol):
@@ -116,22 +99,17 @@ class _LazyGains:
     """Closed-form gains over fantasy states, of few candidates in each round."""
 
     def __init__(self, candidates: Array, problem: Problem) -> None:
-        assert isinstance(problem.utility, Utility)
         self._candidates = candidates
-        self._utility: Utility = problem.utility
-        self._meter: Meter = problem.meter
-        self._z = problem.draw(len(problem.pending) + problem.q)
-        self._fantasies = Fantasies(problem.posterior)
-        self._floor = problem.utility.nothing_held(1)
-        if len(problem.pending):
-            self._extend(problem.pending)
+        self._meter = problem.meter
+        self._state = IncrementalRounds(problem).state
         N = len(candidates)
         self._mean, self._variance = np.empty(N), np.empty(N)
-        self._loadings = np.empty((N, self._fantasies.size))
+        fantasies = self._state.fantasies
+        self._loadings = np.empty((N, fantasies.size))
         for rows in self._shards():
-            belief = self._fantasies.posterior.unchecked_belief(candidates[rows][:, None])
+            belief = fantasies.posterior.unchecked_belief(candidates[rows][:, None])
             self._mean[rows], self._variance[rows] = belief.mean[:, 0], belief.cov[:, 0, 0]
-            self._loadings[rows] = self._fantasies.loadings(belief)[:, 0]
+            self._loadings[rows] = fantasies.loadings(belief)[:, 0]
 
     def largest(self, available: NDArray[np.bool_]) -> tuple[int, float]:
         bounds = np.full(len(self._candidates), -np.inf)
@@ -156,11 +134,11 @@ class _LazyGains:
     def fix(self, index: int) -> None:
         """Fantasize the outcome of a candidate, and how all others move with it."""
         x = self._candidates[index][None]
-        posterior = self._fantasies.posterior
+        posterior = self._state.fantasies.posterior
         features = posterior.unchecked_belief(x).features[0]
         weights = features @ posterior.whitener
-        self._extend(x)
-        pivot = 1.0 / self._fantasies.posterior.whitener[-1, -1]
+        self._state = self._state.extend(x)
+        pivot = 1.0 / self._state.fantasies.posterior.whitener[-1, -1]
         column = np.empty(len(self._candidates))
         for rows in self._shards():
             with_chosen = posterior.gp.kernel(self._candidates[rows], x)[:, 0]
@@ -169,31 +147,27 @@ class _LazyGains:
         self._variance = self._variance - column**2
         self._loadings = np.column_stack([self._loadings, column])
 
-    def _extend(self, points: Array) -> None:
-        self._fantasies, (mean, factor) = self._fantasies.append(points)
-        residual = factor @ self._z[:, : self._fantasies.size].T
-        self._floor = self._utility.hold(self._floor, mean[:, None], residual)
-
     def _shards(self) -> list[slice]:
         return [slice(i, i + _SHARD) for i in range(0, len(self._candidates), _SHARD)]
 
-    def _state(self, rows: slice | NDArray[np.intp]) -> tuple[Array, Array, Array]:
+    def _beliefs(self, rows: slice | NDArray[np.intp]) -> tuple[Array, Array, Array]:
         """Mean (r, 1), shift (r, m) and sd (r, 1) of some candidates."""
-        smallest = 1e-16 * self._fantasies.posterior.gp.kernel.variance
+        smallest = self._state.posterior.gp.kernel.smallest_variance
         sd = np.sqrt(np.maximum(self._variance[rows], smallest))[:, None]
-        size = self._fantasies.size
-        shift = self._loadings[rows] @ self._z[:, :size].T if size else np.zeros_like(sd)
+        size = self._state.fantasies.size
+        shift = self._loadings[rows] @ self._state.z[:, :size].T if size else np.zeros_like(sd)
         return self._mean[rows][:, None], shift, sd
 
     def _gains(self, rows: NDArray[np.intp]) -> Array:
-        gain = self._utility.gain(*self._state(rows), self._floor).value
+        gain = self._state.utility.gain(*self._beliefs(rows), self._state.floor).value
         return np.asarray(gain.mean(axis=1))
 
     def _optimistic(self, rows: slice) -> Array:
         """A gain that no state exceeds: the most favourable shifts over the lowest floor."""
-        mean, shift, sd = self._state(rows)
+        mean, shift, sd = self._beliefs(rows)
         extremes = np.stack([shift.max(axis=1), shift.min(axis=1)], axis=1)
-        lowest = None if self._floor is None else np.full(2, self._floor.min())
-        bound: Array = self._utility.gain(mean, extremes, sd, lowest).value.max(axis=1)
+        floor = self._state.floor
+        lowest = None if floor is None else np.full(2, floor.min())
+        bound: Array = self._state.utility.gain(mean, extremes, sd, lowest).value.max(axis=1)
         # Room for the rounding error of an average that equals its bound.
         return bound + 1e-9 * np.abs(bound)

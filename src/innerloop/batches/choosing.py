@@ -107,7 +107,7 @@ class Beliefs:
     @property
     def sd(self) -> Array:
         """Standard deviations (N, 1), never quite 0."""
-        deviation: Array = np.sqrt(np.maximum(self.variance, 1e-16 * self.kernel.variance))
+        deviation: Array = np.sqrt(np.maximum(self.variance, self.kernel.smallest_variance))
         return deviation
 
     def gains(self) -> Array:

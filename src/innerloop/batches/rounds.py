@@ -52,7 +52,7 @@ class IncrementalRounds:
 
     def __init__(self, problem: Problem) -> None:
         assert isinstance(problem.utility, Utility)  # settled by Settings.resolve
-        self.log = type(problem.utility).log_gain is not Utility.log_gain
+        self.log = problem.utility.has_log_gain
         z = problem.draw(len(problem.pending) + problem.q)
         self.state = Incremental(problem.utility, problem.posterior, z, log=self.log)
         if len(problem.pending):

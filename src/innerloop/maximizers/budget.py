@@ -34,7 +34,7 @@ class Budget:
         if self.evaluations is not None:
             checks.count("evaluations", self.evaluations)
         if self.seconds is not None:
-            checks.positive("seconds", checks.scalar("seconds", self.seconds))
+            checks.positive_scalar("seconds", self.seconds)
         if self.clock not in CLOCKS:
             raise InputError(f"clock must be one of {sorted(CLOCKS)}, got {self.clock!r}")
 

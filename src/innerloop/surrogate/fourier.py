@@ -15,15 +15,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from innerloop import checks, linalg
-from innerloop.checks import Array
+from innerloop.checks import Array, Seed
 from innerloop.errors import InputError
 from innerloop.surrogate.gaussian_process import GaussianProcess, Posterior
 from innerloop.surrogate.kernels import Kernel
 
 # Floats that one shard of points may keep in flight.
 _WORKSPACE = 2**22
-
-Seed = int | np.random.Generator | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,9 +53,7 @@ class FunctionDraws:
         return both[..., 0], both[..., 1:]
 
     def _sharded(self, X: ArrayLike, evaluate: Callable[[Array], Array]) -> Array:
-        points = checks.floats("X", X)
-        if points.ndim == 0 or points.shape[-1] != self.d:
-            raise InputError(f"X must have shape (..., {self.d}), got shape {points.shape}")
+        points = checks.point_array("X", X, self.d)
         flat = points.reshape(-1, self.d)
         observed = 0 if self.posterior is None else self.posterior.n
         shard = max(1, _WORKSPACE // (self.weights.shape[0] + observed))

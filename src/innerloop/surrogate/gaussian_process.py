@@ -116,9 +116,7 @@ class Posterior:
 
     def marginals(self, Xs: ArrayLike) -> tuple[Array, Array]:
         """Mean and variance of f at each point: (..., d) -> (...), (...)."""
-        points = checks.floats("Xs", Xs)
-        if points.ndim == 0 or points.shape[-1] != self.d:
-            raise InputError(f"Xs must have shape (..., {self.d}), got shape {points.shape}")
+        points = checks.point_array("Xs", Xs, self.d)
         lead = points.shape[:-1]
         belief = self.unchecked_belief(points.reshape(-1, 1, self.d))
         return belief.mean.reshape(lead), np.maximum(belief.cov, 0.0).reshape(lead)

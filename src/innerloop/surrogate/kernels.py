@@ -59,6 +59,11 @@ class Kernel(ABC):
         The pullback takes weights w to w dk/ds, in the memory of w.
         """
 
+    @property
+    def smallest_variance(self) -> float:
+        """Posterior variances below this are rounding error."""
+        return 1e-16 * self.variance
+
     def inverse_lengthscales(self, d: int) -> Array:
         """1 / lengthscales as a (d,) array."""
         if self.lengthscales.ndim == 1 and self.lengthscales.size != d:

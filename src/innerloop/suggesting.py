@@ -7,16 +7,18 @@ says how good the batch is.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from innerloop import checks, linalg
 from innerloop.acquisition.joint import Lookahead
-from innerloop.acquisition.utilities import ExpectedImprovement
+from innerloop.acquisition.noisy import likely_best
+from innerloop.acquisition.utilities import ExpectedImprovement, NoisyExpectedImprovement
 from innerloop.acquisition.utility import Utility
 from innerloop.batches.candidates import choose_from
+from innerloop.batches.chance import Chance
 from innerloop.batches.greedy import fill_greedily
 from innerloop.batches.inner_budget import measured_seconds
 from innerloop.batches.joint import fill_jointly
@@ -26,7 +28,7 @@ from innerloop.checks import Array
 from innerloop.errors import InputError
 from innerloop.maximizers import named
 from innerloop.maximizers.budget import Budget, Meter
-from innerloop.maximizers.domain import make_domain
+from innerloop.maximizers.domain import Domain, make_domain
 from innerloop.maximizers.objective import Maximizer
 from innerloop.surrogate.gaussian_process import Posterior
 
@@ -51,7 +53,7 @@ class Batch:
 
     @property
     def fraction(self) -> float | None:
-        """Guaranteed share of the best possible value, for normalized utilities (EI and PI)."""
+        """Guaranteed share of the best possible value, where values are gains over something."""
         if not self.normalized or self.upper_bound is None:
             return None
         return min(1.0, self.value / self.upper_bound) if self.upper_bound > 0.0 else 1.0
@@ -69,6 +71,7 @@ def suggest(
     candidates: ArrayLike | None = None,
     inequalities: tuple[ArrayLike, ArrayLike] | None = None,
     fixed: Mapping[int, float] | None = None,
+    domain: Domain | None = None,
     evaluations: int | None = None,
     seconds: float | None = None,
     inner_budget: int | None = None,
@@ -76,6 +79,7 @@ def suggest(
     draws: int | None = None,
     refine: bool | None = None,
     certify: bool = False,
+    chance: Chance | None = None,
     seed: int | np.random.Generator | None = None,
 ) -> Batch:
     """Choose the next q queries in the unit cube.
@@ -88,7 +92,9 @@ def suggest(
 
     pending: (p, d) queries that are being evaluated. candidates: (N, d), to choose from these
     only, by exact greedy selection. inequalities: (A, b) for A x <= b. fixed: values of
-    coordinates by index.
+    coordinates by index. domain: from `innerloop.maximizers.domain.make_domain`, instead of
+    inequalities and fixed, for coordinates that take some values only; these move from value to
+    value, never in between.
 
     evaluations, seconds: what may be spent on the whole call, starts included (at least one
     evaluation per round); by default the maximizer runs until it converges. inner_budget: as
@@ -97,7 +103,8 @@ def suggest(
     draws: number of Monte Carlo draws or fantasy states. refine: improve a greedy batch by joint
     ascent, with a certificate; by default where there is one, with the incremental form and
     "lbfgs" as it is (not for PI, whose joint form is relaxed). certify: spend one more greedy round
-    on a tighter upper bound, where the batch is not refined.
+    on a tighter upper bound, where the batch is not refined. chance: with the incremental form of
+    EI and PI, what is gained counts as often as evaluations there are likely to succeed.
     """
     checks.instance("posterior", posterior, Posterior, "a Posterior")
     q = checks.count("q", q)
@@ -107,9 +114,14 @@ def suggest(
     checks.instance(
         "utility", utility, Utility | Lookahead, "a Utility, EntropySearch or KnowledgeGradient"
     )
+    generator = np.random.default_rng(seed)
     waiting = np.zeros((0, d)) if pending is None else checks.points("pending", pending, d)
+    if isinstance(utility, NoisyExpectedImprovement):
+        waiting = np.concatenate([likely_best(posterior, generator), waiting])
     chosen = named(maximizer)
     settings = Settings.resolve(utility, form, parallelism, chosen, draws, refine)
+    if chance is not None:
+        settings = _with_chance(settings, utility)
     if inner_budget is not None:
         if seconds is not None:
             raise InputError("give seconds or inner_budget, not both")
@@ -126,14 +138,15 @@ def suggest(
         pending=waiting,
         settings=settings,
         maximizer=chosen,
-        domain=make_domain(d, inequalities=inequalities, fixed=fixed),
+        domain=_domain(d, domain, inequalities, fixed),
         meter=meter,
-        generator=np.random.default_rng(seed),
+        generator=generator,
         certify=certify,
+        chance=chance,
     )
     with linalg.one_blas_thread():
         if candidates is not None:
-            if inequalities is not None or fixed is not None:
+            if inequalities is not None or fixed is not None or domain is not None:
                 raise InputError("candidates are taken as they are: leave out the constraints")
             filled = choose_from(checks.points("candidates", candidates, d), problem)
         elif parallelism == "joint":
@@ -149,5 +162,29 @@ def suggest(
         upper_bound=filled.upper_bound,
         evaluations=meter.evaluations,
         seconds=meter.seconds,
-        normalized=isinstance(utility, Utility) and bool(np.isfinite(utility.empty)),
+        normalized=problem.starts_from_a_value,
     )
+
+
+def _with_chance(settings: Settings, utility: Utility | Lookahead) -> Settings:
+    """Settings under which every query's gain can be weighed: no joint ascent."""
+    if settings.form == "joint" or not (isinstance(utility, Utility) and utility.has_log_gain):
+        raise InputError("a chance of success goes with the incremental form of EI and PI")
+    return replace(settings, refine=False)
+
+
+def _domain(
+    d: int,
+    domain: Domain | None,
+    inequalities: tuple[ArrayLike, ArrayLike] | None,
+    fixed: Mapping[int, float] | None,
+) -> Domain:
+    """Where queries may lie."""
+    if domain is None:
+        return make_domain(d, inequalities=inequalities, fixed=fixed)
+    checks.instance("domain", domain, Domain, "a Domain, as make_domain gives it")
+    if inequalities is not None or fixed is not None:
+        raise InputError("inequalities and fixed coordinates are part of the domain: give one")
+    if domain.d != d:
+        raise InputError(f"the domain has {domain.d} dimensions, but the posterior has {d}")
+    return domain

@@ -128,6 +128,23 @@ class SimpleRegret(Utility):
 
 
 @dataclass(frozen=True)
+class NoisyExpectedImprovement(SimpleRegret):
+    """By how much a batch improves on the best of f so far, which noise keeps from being known.
+
+    The best so far is itself fantasized: the observations that may be it are held before
+    anything else, so that each state has a threshold of its own. `suggest` sees to that.
+    """
+
+    def log_gain(self, mean: Array, shift: Array, sd: Array, floor: Array | None) -> Gain:
+        """log s + log h((m_i - b_i) / s), b_i the best of what state i holds."""
+        if floor is None:
+            raise InputError("noisy EI needs observations to improve on: fix some by `extend`")
+        log_h, below_ratio, density_ratio = log_positive_part((mean + (shift - floor)) / sd)
+        slope = below_ratio / sd
+        return Gain(np.log(sd) + log_h, slope, slope, density_ratio / sd)
+
+
+@dataclass(frozen=True)
 class UpperConfidenceBound(Utility):
     """mean + sqrt(beta pi / 2) |Y - mean|: in expectation mean + sqrt(beta) sd (eq. 7, 14-17)."""
 

@@ -60,7 +60,7 @@ def choose_from(candidates: Array, problem: Problem) -> Filled:
         if j + 1 < problem.q + problem.certify:
             gains.fix(index)
     added = np.array(best_gains[: problem.q])
-    bound = upper_bound(best_gains, best_gains, problem.q, problem.utility)
+    bound = upper_bound(best_gains, best_gains, problem)
     return Filled(candidates[chosen], float(added.sum()), added, bound)
 
 
@@ -103,6 +103,9 @@ class _LazyGains:
         self._meter = problem.meter
         self._state = IncrementalRounds(problem).state
         N = len(candidates)
+        self._share: Array | float = 1.0
+        if problem.chance is not None:
+            self._share = np.exp(problem.chance.log(candidates)[0])
         self._mean, self._variance = np.empty(N), np.empty(N)
         fantasies = self._state.fantasies
         self._loadings = np.empty((N, fantasies.size))
@@ -115,6 +118,7 @@ class _LazyGains:
         bounds = np.full(len(self._candidates), -np.inf)
         for shard in self._shards():
             bounds[shard] = self._optimistic(shard)
+        bounds *= self._share
         bounds[~available] = -np.inf
         best_index, best = -1, -np.inf
         order = np.argsort(-bounds, kind="stable")
@@ -124,6 +128,8 @@ class _LazyGains:
             if not rows.size:
                 break
             gains = self._gains(rows)
+            if not isinstance(self._share, float):
+                gains = gains * self._share[rows]
             self._meter.evaluations += len(rows)
             top = float(gains.max())
             index = int(rows[gains == top].min())

@@ -41,7 +41,7 @@ def fill_greedily(problem: Problem) -> Filled:
             # Local maxima of this round are good starts for the next.
             ends = solution.X[:, 0]
     added = np.array(gains[: problem.q])
-    bound = upper_bound(gains, largest, problem.q, problem.utility)
+    bound = upper_bound(gains, largest, problem)
     return Filled(np.array(chosen), float(added.sum()), added, bound)
 
 
@@ -60,7 +60,7 @@ def _maximize_round(
     )
     starts = pool.best(problem.starts()[0], problem.generator)
     allowance = Allowance(rounds.search, problem.meter, until)
-    solution = problem.maximizer(allowance, starts, problem.domain, problem.generator)
+    solution = problem.maximize(problem.maximizer, allowance, starts)
     return valued_exactly(solution, rounds, problem), pool
 
 
@@ -88,17 +88,18 @@ def first_new(
     return solution.X[0, 0], float(solution.value[0])
 
 
-def upper_bound(gains: list[float], largest: list[float], q: int, utility: object) -> float | None:
+def upper_bound(gains: list[float], largest: list[float], problem: Problem) -> float | None:
     """min over j of L(X_j) + q max_x Delta(x; X_j): submodularity bounds the best batch.
 
     gains: what the query of each round added; largest: the largest gain that was found in it,
-    which may be that of a query made before. Where the empty batch has no utility
-    (SR and UCB), the first gain is no difference and gives no bound, but for q = 1.
+    which may be that of a query made before. Where the empty batch has no utility (SR and UCB
+    with nothing pending), the first gain is no difference and gives no bound, but for q = 1.
     """
-    if not isinstance(utility, Utility):
+    q = problem.q
+    if not isinstance(problem.utility, Utility):
         return None  # ES and KG are not submodular
     before = np.concatenate([[0.0], np.cumsum(gains)[:-1]])
     bounds = before + q * np.asarray(largest)
-    if not np.isfinite(utility.empty):
+    if not problem.starts_from_a_value:
         bounds = bounds[1:] if q > 1 else bounds[:1]
     return float(bounds.min()) if bounds.size else None

@@ -30,15 +30,15 @@ def fill_jointly(problem: Problem) -> Filled:
         log=False,
     )
     sets = pool.sets(problem.starts()[1], problem.q, generator)
-    solution = problem.maximizer(Allowance(rounds.search, meter), sets, domain, generator)
+    solution = problem.maximize(problem.maximizer, Allowance(rounds.search, meter), sets)
     solution = valued_exactly(solution, rounds, problem)
     X = distinct(solution.X[0], pool, problem)
     totals = np.array([rounds.exact.value(X[None, : j + 1])[0] for j in range(problem.q)])
     value = float(totals[-1] - rounds.total)
     # The largest marginal value bounds every query's share.
-    marginal = _MARGINAL(Allowance(rounds.exact, meter), pool.best(8, generator), domain, generator)
+    marginal = problem.maximize(_MARGINAL, Allowance(rounds.exact, meter), pool.best(8, generator))
     largest = [rounds.gain(float(marginal.value[0]))]
-    bound = upper_bound(largest, largest, problem.q, problem.utility)
+    bound = upper_bound(largest, largest, problem)
     return Filled(
         X,
         value,

@@ -12,12 +12,15 @@ from innerloop.acquisition.draws import reflected_sobol_normal
 from innerloop.acquisition.joint import Lookahead
 from innerloop.acquisition.utilities import ProbabilityOfImprovement
 from innerloop.acquisition.utility import Utility
+from innerloop.batches.chance import Chance
 from innerloop.checks import Array, count
 from innerloop.errors import InputError
-from innerloop.maximizers.budget import Meter
+from innerloop.maximizers.adam import Adam
+from innerloop.maximizers.budget import Allowance, Meter
 from innerloop.maximizers.domain import Domain
+from innerloop.maximizers.exchange import Exchange
 from innerloop.maximizers.lbfgs import LBFGS
-from innerloop.maximizers.objective import Maximizer
+from innerloop.maximizers.objective import Maximizer, Solution
 from innerloop.surrogate.gaussian_process import Posterior
 
 # Starts per greedy round and for a whole batch, and the pools they are drawn from; those of
@@ -111,6 +114,14 @@ class Problem:
     meter: Meter
     generator: np.random.Generator
     certify: bool
+    chance: Chance | None = None
+
+    @property
+    def starts_from_a_value(self) -> bool:
+        """Whether the first query's gain is a difference, not the whole utility of a batch."""
+        if not isinstance(self.utility, Utility):
+            return False
+        return bool(np.isfinite(self.utility.empty)) or len(self.pending) > 0
 
     @property
     def taken(self) -> Array:
@@ -124,6 +135,12 @@ class Problem:
     def starts(self) -> tuple[int, int]:
         """Numbers of starts per greedy round, and for a whole batch."""
         return of_kind(_STARTS, self.maximizer, _OTHER_STARTS)
+
+    def maximize(self, maximizer: Maximizer, allowance: Allowance, starts: Array) -> Solution:
+        """Run a maximizer over the domain; gradients alone do not move discrete coordinates."""
+        if self.domain.discrete and isinstance(maximizer, LBFGS | Adam):
+            maximizer = Exchange(maximizer)
+        return maximizer(allowance, starts, self.domain, self.generator)
 
     def draw(self, columns: int) -> Array:
         """Base draws (m, columns)."""

@@ -33,7 +33,7 @@ def refine(batches: Array, problem: Problem, until: float) -> Filled:
     m = min(max(_DRAWS_PER_QUERY * q, _FEWEST_DRAWS), _MOST_DRAWS)
     z = reflected_sobol_normal(m, columns, problem.generator)
     allowance = Allowance(Joint(utility, posterior, z, pending=pending), problem.meter, until)
-    solution = _ASCENT(allowance, batches, problem.domain, problem.generator)
+    solution = problem.maximize(_ASCENT, allowance, batches)
     z = reflected_sobol_normal(_REPORT_DRAWS, columns, problem.generator)
     before, after = totals(np.stack([batches[0], solution.X[0]]), problem, z)
     if after[-1] > before[-1] and not _repeats(solution.X[0], problem):

@@ -11,6 +11,7 @@ from innerloop.acquisition.draws import FreshDraws
 from innerloop.acquisition.incremental import Incremental
 from innerloop.acquisition.joint import Joint
 from innerloop.acquisition.utility import Utility
+from innerloop.batches.chance import WithChance
 from innerloop.batches.problem import Problem
 from innerloop.checks import Array
 from innerloop.maximizers.objective import Objective
@@ -53,6 +54,7 @@ class IncrementalRounds:
     def __init__(self, problem: Problem) -> None:
         assert isinstance(problem.utility, Utility)  # settled by Settings.resolve
         self.log = problem.utility.has_log_gain
+        self._chance = problem.chance
         z = problem.draw(len(problem.pending) + problem.q)
         self.state = Incremental(problem.utility, problem.posterior, z, log=self.log)
         if len(problem.pending):
@@ -61,7 +63,7 @@ class IncrementalRounds:
     @property
     def exact(self) -> Objective:
         """The expected gain over the states."""
-        return self.state
+        return self._weighted(self.state)
 
     search = exact
 
@@ -70,7 +72,11 @@ class IncrementalRounds:
         """The expected gain over a few of the states."""
         floor = self.state.floor
         few = None if floor is None else floor[:_SCREENING_STATES]
-        return replace(self.state, z=self.state.z[:_SCREENING_STATES], floor=few)
+        return self._weighted(replace(self.state, z=self.state.z[:_SCREENING_STATES], floor=few))
+
+    def _weighted(self, gain: Incremental) -> Objective:
+        """The gain, times the chance that its evaluation succeeds, where that is known."""
+        return gain if self._chance is None else WithChance(gain, self._chance)
 
     def gain(self, value: float) -> float:
         """What a query of that objective value adds."""

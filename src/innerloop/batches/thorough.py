@@ -59,7 +59,7 @@ def _single(maxima: Solution, rounds: IncrementalRounds, pool: Pool, problem: Pr
     """The best single query: the highest of the local maxima, climbed to the top."""
     allowance = Allowance(rounds.exact, problem.meter)
     starts = maxima.X[:_TO_THE_TOP]
-    solution = _CONVERGE(allowance, starts, problem.domain, problem.generator)
+    solution = problem.maximize(_CONVERGE, allowance, starts)
     x, value = first_new(problem, solution, pool, problem.taken, rounds.exact)
     gain = rounds.gain(value)
     largest = rounds.gain(float(solution.value[0]))
@@ -79,7 +79,7 @@ def _local_maxima(problem: Problem, rounds: IncrementalRounds) -> tuple[Solution
     )
     starts = pool.points[_spread_out(pool.points[:_SPREAD_FROM], problem)][:, None]
     allowance = Allowance(rounds.exact, problem.meter, _UNTIL_MAXIMA)
-    return _SEARCH(allowance, starts, problem.domain, problem.generator), pool
+    return problem.maximize(_SEARCH, allowance, starts), pool
 
 
 def _spread_out(points: Array, problem: Problem) -> list[int]:
@@ -115,6 +115,6 @@ def _certified(
     """With the bound L(X) + q max_x Delta(x; X), which holds for any X by submodularity."""
     further = rounds.state.extend(filled.X)
     allowance = Allowance(further, problem.meter)
-    solution = _CERTIFY(allowance, runners_up, problem.domain, problem.generator)
+    solution = problem.maximize(_CERTIFY, allowance, runners_up)
     largest = max(rounds.gain(float(solution.value[0])), 0.0)
     return replace(filled, upper_bound=filled.value + problem.q * largest)

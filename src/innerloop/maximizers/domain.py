@@ -1,9 +1,9 @@
-"""Where queries may lie: the unit cube, cut by linear inequalities, with some coordinates fixed."""
+"""Where queries may lie: the unit cube, cut by linear inequalities, partly discrete or fixed."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,9 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 from innerloop import checks
 from innerloop.checks import Array
 from innerloop.errors import InputError
-
-_SWEEPS = 200
-_TOLERANCE = 1e-10
+from innerloop.maximizers import polytope
+from innerloop.maximizers.discrete import Discrete
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,7 +20,7 @@ class Domain:
     """{x : low <= x <= high, A x <= b}, a part of the unit cube.
 
     low, high: (d,), equal where a coordinate is fixed; A: (k, d), b: (k,); interior: (d,), a point
-    as far from all sides as can be.
+    as far from all sides as can be; discrete: coordinates that take some values only, not fixed.
     """
 
     low: Array
@@ -29,6 +28,14 @@ class Domain:
     A: Array
     b: Array
     interior: Array
+    discrete: tuple[Discrete, ...] = ()
+    continuous: NDArray[np.bool_] = field(init=False)
+
+    def __post_init__(self) -> None:
+        continuous = np.ones(self.d, dtype=bool)
+        for block in self.discrete:
+            continuous[block.columns] = False
+        object.__setattr__(self, "continuous", continuous)
 
     @property
     def d(self) -> int:
@@ -41,76 +48,78 @@ class Domain:
         return self.b.size == 0
 
     def contains(self, X: Array, slack: float = 1e-9) -> NDArray[np.bool_]:
-        """Whether points (..., d) lie within, up to `slack`: (...)."""
+        """Whether points (..., d) lie within all sides, up to `slack`: (...)."""
         inside = np.all((self.low - slack <= X) & (X <= self.high + slack), axis=-1)
         return np.asarray(inside & np.all(X @ self.A.T <= self.b + slack, axis=-1))
 
     def project(self, X: Array) -> Array:
-        """The nearest point of the domain to each of X (..., d)."""
-        clipped: Array = np.minimum(np.maximum(X, self.low), self.high)
-        if self.is_box or self.contains(clipped, 0.0).all():
-            return clipped
-        return self._pull_inside(self._nearest(X.reshape(-1, self.d))).reshape(X.shape)
+        """The nearest point of the domain to each of X (..., d).
+
+        Discrete coordinates go to their own nearest value first; if that leaves the others
+        nowhere to be, the point becomes the interior one.
+        """
+        within: Array = np.minimum(np.maximum(X, self.low), self.high)
+        for block in self.discrete:
+            within[..., block.columns] = block.snap(within[..., block.columns])
+        if self.is_box or self.contains(within, 0.0).all():
+            return within
+        if self.discrete:
+            return self._project_continuous(within.reshape(-1, self.d)).reshape(X.shape)
+        sides = self.low, self.high, self.A, self.b
+        return self._pull_inside(polytope.nearest(X.reshape(-1, self.d), *sides)).reshape(X.shape)
 
     def sample(self, size: int, generator: np.random.Generator) -> Array:
         """Points spread over the domain: (size, d)."""
         X = self.low + (self.high - self.low) * generator.random((size, self.d))
+        for block in self.discrete:
+            X[:, block.columns] = block.draw(size, generator)
         if self.is_box:
             return X
-        inside = self.contains(X, 0.0)
-        if (
-            inside.all() or inside.mean() > 0.5
-        ):  # keep what falls within, and redraw the rest along random lines
-            X[~inside] = self._hit_and_run(int((~inside).sum()), generator)
-            return X
-        return self._hit_and_run(size, generator)
+        outside = ~self.contains(X, 0.0)
+        if outside.mean() >= 0.5:  # what is inside would favour the wide parts of the domain
+            outside[:] = True
+        if outside.any():
+            X[outside] = self._wander(int(outside.sum()), generator)
+        return X
 
-    def _hit_and_run(self, size: int, generator: np.random.Generator) -> Array:
-        """Points reached from the interior by steps to random places on random lines."""
-        X = np.tile(self.interior, (size, 1))
-        sides = np.vstack([self.A, np.eye(self.d), -np.eye(self.d)])
-        limits = np.concatenate([self.b, self.high, -self.low])
-        moving = self.high > self.low
-        for _ in range(10 + 2 * self.d):
-            direction = generator.standard_normal((size, self.d)) * moving
-            speed, room = direction @ sides.T, np.maximum(limits - X @ sides.T, 0.0)
-            with np.errstate(divide="ignore", invalid="ignore"):
-                time = room / speed
-            ahead = np.where(speed > 1e-12, time, np.inf).min(axis=1, keepdims=True)
-            behind = np.where(speed < -1e-12, time, -np.inf).max(axis=1, keepdims=True)
-            stuck = ~(np.isfinite(ahead) & np.isfinite(behind))
-            step = behind + (ahead - behind) * generator.random((size, 1))
-            X = X + np.where(stuck, 0.0, step) * direction
-        return self._pull_inside(X)
+    def neighbours(
+        self, X: Array, generator: np.random.Generator
+    ) -> tuple[Array, NDArray[np.intp]]:
+        """Query sets that differ from one of X (R, q, d) in one discrete value of one query.
 
-    def _nearest(self, X: Array) -> Array:
-        """The nearest point is clip(X - A^T t), t >= 0: ascent of the dual in one t_i at a time."""
-        multipliers = np.zeros((len(X), self.b.size))
-        for _ in range(_SWEEPS):
-            before = multipliers.copy()
-            for i, a in enumerate(self.A):
-                multipliers[:, i] = 0.0
-                multipliers[:, i] = self._multiplier(X - multipliers @ self.A, a, self.b[i])
-            if np.abs(multipliers - before).max() < _TOLERANCE:
-                break
-        return np.minimum(np.maximum(X - multipliers @ self.A, self.low), self.high)
-
-    def _multiplier(self, X: Array, a: Array, limit: float) -> Array:
-        """The smallest t >= 0 for which a . clip(X - t a) <= limit: (R, d) -> (R,).
-
-        That is piecewise linear in t and falls, with breaks where a coordinate meets a bound.
+        Returns them (N, q, d), and the index of the set that each is a neighbour of: (N,).
         """
-        moving = a != 0.0
-        breaks = [(X - side)[:, moving] / a[moving] for side in (self.low, self.high)]
-        t = np.sort(np.maximum(np.hstack([np.zeros((len(X), 1)), *breaks]), 0.0), axis=1)
-        X_t = np.minimum(np.maximum(X[:, None] - t[..., None] * a, self.low), self.high)
-        over = X_t @ a - limit
-        rows, right = np.arange(len(X)), np.minimum((over > 0.0).sum(axis=1), t.shape[1] - 1)
-        left = np.maximum(right - 1, 0)
-        fall = over[rows, left] - over[rows, right]
-        share = np.clip(over[rows, left] / np.where(fall > 0.0, fall, 1.0), 0.0, 1.0)
-        root = t[rows, left] + share * (t[rows, right] - t[rows, left])
-        return np.where(right > 0, root, 0.0)
+        q = X.shape[1]
+        queries = X.reshape(-1, self.d)
+        places, owners = [], []
+        for block in self.discrete:
+            moves = block.moves(queries[:, block.columns], generator)
+            owner, _ = np.nonzero(moves.possible)
+            moved = queries[owner]
+            moved[:, block.columns] = moves.places[moves.possible]
+            places.append(moved)
+            owners.append(owner)
+        owner = np.concatenate(owners)
+        sets = X[owner // q]
+        sets[np.arange(len(owner)), owner % q] = self.project(np.concatenate(places))
+        return sets, owner // q
+
+    def _wander(self, size: int, generator: np.random.Generator) -> Array:
+        """Points reached from the interior by random steps."""
+        start = np.tile(self.interior, (size, 1))
+        sides = self.low, self.high, self.A, self.b
+        if self.discrete:
+            return polytope.one_by_one(start, *sides, self.discrete, generator)
+        return self._pull_inside(polytope.hit_and_run(start, *sides, generator))
+
+    def _project_continuous(self, X: Array) -> Array:
+        """The nearest points of the domain with the same discrete values: (R, d)."""
+        outside = ~self.contains(X, 0.0)
+        rows = X[outside]
+        low, high = (np.where(self.continuous, side, rows) for side in (self.low, self.high))
+        moved = polytope.nearest(rows, low, high, self.A, self.b)
+        X[outside] = np.where(self.contains(moved)[:, None], moved, self.interior)
+        return X
 
     def _pull_inside(self, X: Array) -> Array:
         """Move points that are outside by a rounding error towards the interior, until within."""
@@ -129,8 +138,13 @@ def make_domain(
     *,
     inequalities: tuple[ArrayLike, ArrayLike] | None = None,
     fixed: Mapping[int, float] | None = None,
+    discrete: tuple[Discrete, ...] = (),
 ) -> Domain:
-    """The unit cube with A x <= b for `inequalities` = (A, b), and coordinates fixed by index."""
+    """The unit cube with A x <= b for `inequalities` = (A, b), and coordinates fixed by index.
+
+    discrete: which coordinates take some values only; categories may not be in inequalities, and
+    levels only if they are evenly spaced.
+    """
     low, high = np.zeros(d), np.ones(d)
     for index, value in (fixed or {}).items():
         if not 0 <= index < d or not 0.0 <= value <= 1.0:
@@ -138,31 +152,21 @@ def make_domain(
                 f"fixed maps coordinates 0 to {d - 1} to values in [0, 1], got {index}: {value}"
             )
         low[index] = high[index] = value
+    movable = tuple(block for block in discrete if (high > low)[block.columns].all())
     if inequalities is None:
-        return Domain(low, high, np.zeros((0, d)), np.zeros(0), 0.5 * (low + high))
+        interior = 0.5 * (low + high)
+        for block in movable:
+            interior[block.columns] = block.snap(interior[block.columns])
+        return Domain(low, high, np.zeros((0, d)), np.zeros(0), interior, movable)
     A = checks.points("A in inequalities", inequalities[0], d)
     b = checks.vector("b in inequalities", inequalities[1], A.shape[0])
-    return Domain(low, high, A, b, _interior(A, b, low, high))
-
-
-def _interior(A: Array, b: Array, low: Array, high: Array) -> Array:
-    """The point farthest from all sides, over the coordinates that are free."""
-    from scipy.optimize import linprog  # slow to import
-
-    free = high > low
-    d = low.size
-    # Maximize the distance r to every side: a . x + r |a| <= b, and r <= x - low, high - x.
-    sides = np.hstack([A, np.linalg.norm(A[:, free], axis=1, keepdims=True)])
-    eye = np.hstack([np.eye(d), np.ones((d, 1))])[free]
-    rows = np.vstack([sides, eye, np.hstack([-eye[:, :d], eye[:, d:]])])
-    limits = np.concatenate([b, high[free], -low[free]])
-    objective = np.append(np.zeros(d), -1.0)
-    bounds = [*zip(low, high, strict=True), (0.0, None if free.any() else 0.0)]
-    result = linprog(objective, A_ub=rows, b_ub=limits, bounds=bounds)
-    if result.x is None:
+    lengths = np.linalg.norm(A, axis=1)
+    lengths[lengths == 0.0] = 1.0
+    A, b = A / lengths[:, None], b / lengths
+    middle = polytope.middle(A, b, low, high, movable)
+    if middle is None:
         raise InputError(
             f"no point of the unit cube meets the {b.size} linear inequalities "
-            f"with {int((~free).sum())} coordinates fixed"
+            f"with {int((high == low).sum())} coordinates fixed"
         )
-    point: Array = result.x[:d]
-    return point
+    return Domain(low, high, A, b, middle, movable)

@@ -53,7 +53,7 @@ class LBFGS:
         shape = starts.shape[1:]
         X = domain.project(starts[:R]).reshape(R, -1)
         value, grad = allowance.value_and_grad(X.reshape(R, *shape))
-        value, grad = _usable(value, grad)
+        value, grad = _usable(value, grad, domain)
         state = _Restarts(X, value, grad.reshape(R, -1), domain, shape)
         ends: list[tuple[Array, Array]] = []
         for step in range(1, self.steps):
@@ -62,7 +62,7 @@ class LBFGS:
                 break
             trial = state.trial()
             value, grad = allowance.value_and_grad(trial.reshape(live, *shape))
-            value, grad = _usable(value, grad)
+            value, grad = _usable(value, grad, domain)
             done = state.advance(trial, value, grad.reshape(live, -1), self.tolerance)
             if step % self.patience == 0 and live > 1:
                 done |= state.value < np.median(state.value)
@@ -75,9 +75,9 @@ class LBFGS:
         return best_first(points, np.where(values > _WORST, values, -np.inf))
 
 
-def _usable(value: Array, grad: Array) -> tuple[Array, Array]:
-    """Finite values and gradients: a restart without a slope stays where it is."""
-    return np.fmax(value, _WORST), np.where(np.isfinite(grad), grad, 0.0)
+def _usable(value: Array, grad: Array, domain: Domain) -> tuple[Array, Array]:
+    """Finite values and gradients: coordinates without a slope, or discrete, stay as they are."""
+    return np.fmax(value, _WORST), np.where(np.isfinite(grad) & domain.continuous, grad, 0.0)
 
 
 class _Restarts:

@@ -1,0 +1,145 @@
+"""Improvement on a best that is not known, and the chance that evaluations succeed."""
+
+import numpy as np
+import pytest
+
+import innerloop as il
+from innerloop.acquisition.noisy import likely_best
+from innerloop.batches.chance import Chance, WithChance
+
+
+def noisy_posterior(n=12, d=2, noise=0.3, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.random((n, d))
+    y = np.sin(6 * X[:, 0]) + X[:, 1] + np.sqrt(noise) * rng.standard_normal(n)
+    return il.GaussianProcess(il.Matern52(0.4), noise=noise).condition(X, y)
+
+
+def improvement_by_brute_force(posterior, X, draws, seed=0):
+    """E[max over X of f, less the best f at any observation]^+ from joint draws of all of them."""
+    everything = np.concatenate([posterior.X, X])
+    belief = posterior.belief(everything)
+    factor = np.linalg.cholesky(belief.cov + 1e-10 * np.eye(len(everything)))
+    f = belief.mean + np.random.default_rng(seed).standard_normal((draws, len(factor))) @ factor.T
+    n = posterior.n
+    gains = np.maximum(f[:, n:].max(axis=1) - f[:, :n].max(axis=1), 0.0)
+    return gains.mean(), gains.std() / np.sqrt(draws)
+
+
+@pytest.mark.parametrize("q", [1, 2, 4])
+def test_the_value_of_a_batch_against_brute_force(q):
+    posterior = noisy_posterior()
+    batch = il.suggest(posterior, q, il.NoisyExpectedImprovement(), draws=512, seed=0)
+    expected, error = improvement_by_brute_force(posterior, batch.X, 200_000)
+    # 512 states or 1024 draws have an error of their own, of a few percent.
+    assert batch.value == pytest.approx(expected, rel=0.06, abs=4 * error)
+    assert batch.fraction is not None
+    assert batch.value <= batch.upper_bound * (1 + 1e-9)
+
+
+def test_it_maximizes_what_it_says():
+    posterior = noisy_posterior(n=8)
+    batch = il.suggest(posterior, 1, il.NoisyExpectedImprovement(), draws=256, seed=0)
+    found, _ = improvement_by_brute_force(posterior, batch.X, 50_000)
+    grid = np.stack(np.meshgrid(*[np.linspace(0, 1, 12)] * 2), axis=-1).reshape(-1, 1, 2)
+    values = [improvement_by_brute_force(posterior, x, 5_000)[0] for x in grid]
+    assert found > 0.95 * np.max(values)
+
+
+def test_without_noise_it_is_expected_improvement():
+    posterior = noisy_posterior(noise=1e-8)
+    plain = il.suggest(posterior, 1, seed=0)
+    noisy = il.suggest(posterior, 1, il.NoisyExpectedImprovement(), seed=0)
+    assert noisy.value == pytest.approx(plain.value, rel=1e-2)
+
+
+def test_gradient_of_the_log_gain():
+    posterior = noisy_posterior()
+    z = il.sobol_normal(32, 8, seed=0)
+    state = il.Incremental(il.NoisyExpectedImprovement(), posterior, z, log=True)
+    state = state.extend(posterior.X[:6])
+    X = np.random.default_rng(9).random((5, 1, 2))
+    _, grad = state.value_and_grad(X)
+    step = 1e-5
+    for k in range(2):
+        shift = step * np.eye(2)[k]
+        slope = (state.value(X + shift) - state.value(X - shift)) / (2 * step)
+        np.testing.assert_allclose(grad[:, 0, k], slope, rtol=1e-5, atol=1e-7)
+
+
+def test_it_needs_something_to_improve_on():
+    posterior = noisy_posterior()
+    state = il.Incremental(il.NoisyExpectedImprovement(), posterior, np.zeros((4, 1)), log=True)
+    with pytest.raises(il.InputError, match="needs observations to improve on"):
+        state.value(np.zeros((1, 1, 2)))
+
+
+def test_likely_best_are_those_that_win_in_draws():
+    posterior = noisy_posterior(n=10)
+    kept = likely_best(posterior, np.random.default_rng(0))
+    belief = posterior.belief(posterior.X)
+    factor = np.linalg.cholesky(belief.cov + 1e-12 * np.eye(10))
+    f = belief.mean + np.random.default_rng(1).standard_normal((20_000, 10)) @ factor.T
+    share = np.bincount(np.argmax(f, axis=1), minlength=10) / 20_000
+    for x in posterior.X[share > 0.03]:
+        assert (np.abs(kept - x).max(axis=1) < 1e-12).any()
+    assert len(kept) <= 16
+
+
+def test_repeated_observations_do_no_harm():
+    posterior = noisy_posterior(n=6)
+    again = posterior.condition(posterior.X, posterior.y + 0.1)
+    batch = il.suggest(again, 2, il.NoisyExpectedImprovement(), seed=0)
+    assert np.isfinite(batch.value)
+
+
+# The chance of success.
+
+
+def test_chance_against_its_formula_and_differences():
+    rng = np.random.default_rng(0)
+    good, bad = rng.random((7, 3)), rng.random((4, 3))
+    chance = Chance.of(good, bad)
+    X = rng.random((5, 3))
+    log_chance, grad = chance.log(X)
+    for x, value in zip(X, log_chance, strict=True):
+        reach = 2 * (0.15**2 * 3)
+        odds = np.log(8 / 5)
+        odds += 2 * sum(np.exp(-((x - p) ** 2).sum() / reach) for p in good)
+        odds -= 2 * sum(np.exp(-((x - p) ** 2).sum() / reach) for p in bad)
+        assert value == pytest.approx(-np.log(1 + np.exp(-odds)))
+    for k in range(3):
+        shift = 1e-6 * np.eye(3)[k]
+        slope = (chance.log(X + shift)[0] - chance.log(X - shift)[0]) / 2e-6
+        np.testing.assert_allclose(grad[:, k], slope, rtol=1e-5, atol=1e-8)
+
+
+def test_queries_keep_away_from_where_evaluations_fail():
+    posterior = noisy_posterior(noise=1e-6)
+    where = il.suggest(posterior, 1, seed=0).X
+    beside = where + 0.02 * np.random.default_rng(0).standard_normal((6, 2))
+    chance = Chance.of(posterior.X, beside)
+    for options in ({}, {"candidates": np.random.default_rng(1).random((500, 2))}):
+        plain = il.suggest(posterior, 3, seed=0, **options)
+        careful = il.suggest(posterior, 3, chance=chance, seed=0, **options)
+        assert np.abs(plain.X - where).max(axis=1).min() < 0.1
+        assert chance.log(careful.X)[0].min() > chance.log(plain.X)[0].min() + 1.0
+
+
+def test_lazy_candidates_weigh_the_same_as_plain_ones():
+    posterior = noisy_posterior(noise=1e-6)
+    chance = Chance.of(posterior.X, np.array([[0.2, 0.9], [0.3, 0.8]]))
+    candidates = np.random.default_rng(1).random((200, 2))
+    utility = il.ExpectedImprovement(float(posterior.fitted.max()))
+    batch = il.suggest(posterior, 1, utility, candidates=candidates, chance=chance, seed=0)
+    state = il.Incremental(utility, posterior, np.zeros((1, 1)), log=True)
+    value = WithChance(state, chance).value(candidates[:, None])
+    np.testing.assert_array_equal(batch.X[0], candidates[np.argmax(value)])
+
+
+def test_a_chance_goes_with_gains_only():
+    posterior = noisy_posterior()
+    chance = Chance.of(posterior.X, posterior.X[:1])
+    for options in ({"form": "joint"}, {"utility": il.SimpleRegret()}):
+        with pytest.raises(il.InputError, match="incremental form of EI and PI"):
+            il.suggest(posterior, 1, chance=chance, **options)

@@ -1,0 +1,440 @@
+"""Parameters: what may vary, and where its values lie in the unit cube.
+
+A parameter has `width` coordinates in [0, 1]: none if it has a single value, one if its values are
+in order or only two, else one for each value (one-hot). Decoding takes the nearest valid value, and
+`decode(encode(value)) == value` holds exactly for every value that `decode` can give.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import MISSING, dataclass, field, fields
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from innerloop import checks
+from innerloop.checks import Array
+from innerloop.errors import InputError
+from innerloop.maximizers.discrete import Discrete, OneHot, Ordinal
+
+Plain = str | int | float | bool | None
+
+# Every integer up to this size has a coordinate of its own, even on a logarithmic scale.
+_LARGEST_INTEGER = 10**13
+_MOST_STEPS = 10**9
+_LARGEST_REAL = 1e300
+
+
+def plain(name: str, value: Any) -> Plain:
+    """`value` as a plain Python string, number, bool or None."""
+    item = value.item() if isinstance(value, np.generic) else value
+    if type(item) not in (str, int, float, bool, type(None)):
+        raise InputError(f"{name} must be a string, a number, a bool or None, got {value!r}")
+    if isinstance(item, float) and not math.isfinite(item):
+        raise InputError(f"{name} must be finite, got {value!r}")
+    return item  # type: ignore[no-any-return]
+
+
+def _number(value: Any) -> float:
+    """`value` as a finite float, or NaN if it is none."""
+    if isinstance(value, bool) or not isinstance(value, (int, float, np.integer, np.floating)):
+        return math.nan
+    try:
+        number = float(value) + 0.0  # turns -0.0 into 0.0
+    except OverflowError:
+        return math.nan
+    return number if math.isfinite(number) else math.nan
+
+
+def _finite(name: str, value: Any) -> float:
+    number = _number(value)
+    if math.isnan(number):
+        raise InputError(f"{name} must be a finite number, got {value!r}")
+    return number
+
+
+def _whole(name: str, value: Any) -> int:
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
+        raise InputError(f"{name} must be an integer, got {value!r}")
+    return int(value)
+
+
+def _set(instance: Any, **values: Any) -> None:
+    for name, value in values.items():
+        object.__setattr__(instance, name, value)
+
+
+def _check_bounds(low: float, high: float, log: Any) -> None:
+    checks.instance("log", log, bool, "True or False")
+    largest = _LARGEST_INTEGER if isinstance(low, int) else _LARGEST_REAL
+    if max(-low, high) > largest:
+        raise InputError(f"low and high must be within {largest} of 0, got {low} and {high}")
+    if low > high:
+        raise InputError(f"low must not be above high, got low {low} and high {high}")
+    if log and low <= 0:
+        raise InputError(f"log=True needs low above 0, got {low}")
+
+
+@dataclass(frozen=True)
+class _Linear:
+    """Reals from low to high, with a place for each in [0, 1]."""
+
+    low: float
+    high: float
+
+    @property
+    def count(self) -> int | None:
+        """How many values there are; None if they are continuous."""
+        return None
+
+    def position(self, value: float) -> float:
+        """Where the value lies: 0 at low, 1 at high."""
+        return (value - self.low) / (self.high - self.low)
+
+    def at(self, u: float) -> float:
+        """What lies there."""
+        return self.low + u * (self.high - self.low)
+
+    def clean(self, value: float) -> float:
+        """The value to decimals of about 1e-12 of the range."""
+        # The zero turns -0.0 into 0.0.
+        return round(value, 12 - math.floor(math.log10(self.high - self.low))) + 0.0
+
+    def member(self, value: float) -> float:
+        """The value as it is called here, or NaN if it has no place."""
+        return value if self.low <= value <= self.high else math.nan
+
+    def rounded(self, u: float) -> float:
+        """What lies there, cleaned, so that its own position leads back to it."""
+        value = self.clean(self.at(u))
+        position = self.position(value)
+        # A value too near an end to have a position of its own becomes the end.
+        if u <= 0.0 or position <= 0.0:
+            return self.low
+        return self.high if u >= 1.0 or position >= 1.0 else value
+
+
+class _Logarithmic(_Linear):
+    """The same, seen through the logarithm."""
+
+    def logarithm(self, value: float) -> float:
+        """log(value / low)."""
+        excess = (value - self.low) / self.low
+        if math.isinf(excess):
+            return math.log(value) - math.log(self.low)
+        return math.log1p(excess)  # precise where the range is narrow
+
+    def position(self, value: float) -> float:
+        return self.logarithm(value) / self.logarithm(self.high)
+
+    def at(self, u: float) -> float:
+        exponent = u * self.logarithm(self.high)
+        if exponent < 700.0:
+            return self.low + self.low * math.expm1(exponent)
+        return math.exp(min(math.log(self.low) + exponent, math.log(self.high)))
+
+    def clean(self, value: float) -> float:
+        """The value to 12 significant digits; in a narrow range these would be too few."""
+        is_narrow = self.high / 2.0 < self.low
+        return super().clean(value) if is_narrow else float(f"{value:.12g}")
+
+
+@dataclass(frozen=True)
+class _Stepped(_Linear):
+    """Values low + k * step up to high."""
+
+    step: float
+
+    def __post_init__(self) -> None:
+        if not self.step > 0.0:
+            raise InputError(f"step must be above 0, got {self.step}")
+        coarsest = math.ulp(max(-self.low, self.high))
+        if self.steps > _MOST_STEPS or self.step < 8.0 * coarsest:
+            raise InputError(
+                f"step {self.step} is too small for {self.low} to {self.high}: leave it out"
+            )
+
+    @property
+    def steps(self) -> float:
+        """How many steps fit, with a fraction."""
+        return (self.high - self.low) / self.step
+
+    @property
+    def slack(self) -> float:
+        """By what part of a step a value may be off for reasons of rounding."""
+        return max(1e-9, 1e-12 * self.steps, math.ulp(max(-self.low, self.high)) / self.step)
+
+    @property
+    def count(self) -> int:
+        return math.floor(self.steps + self.slack) + 1
+
+    @property
+    def last(self) -> float:
+        """The largest value; `high` if that is off by rounding only."""
+        k = self.count - 1
+        if k == 0 or self.steps - k <= self.slack:
+            return self.low if k == 0 else self.high
+        top = self.low + k * self.step
+        return _Linear(self.low, top).clean(top)
+
+    def position(self, value: float) -> float:
+        return self._level(value) / (self.count - 1)
+
+    def rounded(self, u: float) -> float:
+        return self._value(round(u * (self.count - 1)))
+
+    def member(self, value: float) -> float:
+        if not self.low - self.step <= value <= self.high + self.step:
+            return math.nan
+        nearest = self._value(self._level(value))
+        return nearest if abs(value - nearest) <= self.slack * self.step else math.nan
+
+    def _level(self, value: float) -> int:
+        inside = min(max(value, self.low), self.high)
+        return round((inside - self.low) / self.step)
+
+    def _value(self, level: int) -> float:
+        if level in (0, self.count - 1):
+            return self.low if level == 0 else self.high
+        return self.clean(self.low + level * self.step)
+
+
+class Parameter(ABC):
+    """A set of values and their places in the unit cube."""
+
+    @property
+    @abstractmethod
+    def count(self) -> int | None:
+        """How many values there are; None if they are continuous."""
+
+    @property
+    def width(self) -> int:
+        """How many coordinates a value takes."""
+        return 0 if self.count == 1 else 1
+
+    @abstractmethod
+    def encode(self, value: Any) -> tuple[float, ...]:
+        """The coordinates of a value that was checked."""
+
+    @abstractmethod
+    def decode(self, coordinates: Sequence[float]) -> Plain:
+        """The value nearest to any coordinates."""
+
+    @abstractmethod
+    def check(self, name: str, value: Any) -> Plain:
+        """`value` as one of the plain Python values of this parameter, called `name` in errors."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Type and arguments, ready for JSON."""
+        arguments = {f.name: getattr(self, f.name) for f in fields(self)}  # type: ignore[arg-type]
+        return {"type": type(self).__name__.lower(), **arguments}
+
+    def discrete(self, column: int) -> Discrete | None:
+        """What a maximizer has to know of the coordinate at `column`; None if it is continuous."""
+        return None if self.count is None or self.count == 1 else Ordinal(column, self.count)
+
+    def quantile(self, u: Array) -> Array:
+        """The points to which u (n,) in [0, 1) leads, uniform to uniform: (n, width)."""
+        if self.count is None:
+            return u[:, None]
+        return self._points(np.minimum((u * self.count).astype(np.int64), self.count - 1))
+
+    def _points(self, levels: NDArray[np.int64]) -> Array:
+        """The coordinates of values by their number: (n,) -> (n, width)."""
+        block = self.discrete(0)
+        if block is None:
+            return np.zeros((len(levels), 0))
+        if isinstance(block, OneHot):
+            return np.asarray(np.eye(block.count)[levels])
+        return block.position(levels)[:, None]
+
+    def _point(self, level: int) -> tuple[float, ...]:
+        return tuple(self._points(np.array([level]))[0].tolist())
+
+    def _level(self, coordinates: Sequence[float]) -> int:
+        """The number of the value nearest to any coordinates."""
+        block = self.discrete(0)
+        if block is None:
+            return 0
+        if isinstance(block, OneHot):
+            return int(np.argmax(coordinates))
+        return int(block.level(np.array(coordinates[0])))
+
+
+@dataclass(frozen=True)
+class Real(Parameter):
+    """A real number from `low` to `high`, both included.
+
+    log: search in the logarithm. step: the values are low + k * step only, and `high` is lowered
+    to the last of them. Values are rounded to about 12 digits: 0.3, not 0.30000000000000004.
+    """
+
+    low: float
+    high: float
+    log: bool = field(default=False, kw_only=True)
+    step: float | None = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        _set(self, low=_finite("low", self.low), high=_finite("high", self.high))
+        _check_bounds(self.low, self.high, self.log)
+        if self.step is not None:
+            if self.log:
+                raise InputError("log and step do not go together: leave out one of them")
+            _set(self, step=_finite("step", self.step))
+            _set(self, high=_Stepped(self.low, self.high, self.step).last)
+
+    @cached_property
+    def _scale(self) -> _Linear:
+        if self.step is not None:
+            return _Stepped(self.low, self.high, self.step)
+        return (_Logarithmic if self.log else _Linear)(self.low, self.high)
+
+    @property
+    def count(self) -> int | None:
+        return 1 if self.low == self.high else self._scale.count
+
+    def encode(self, value: float) -> tuple[float, ...]:
+        return (min(max(self._scale.position(value), 0.0), 1.0),) if self.width else ()
+
+    def decode(self, coordinates: Sequence[float]) -> float:
+        if self.width == 0:
+            return self.low
+        return self._scale.rounded(min(max(float(coordinates[0]), 0.0), 1.0))
+
+    def check(self, name: str, value: Any) -> float:
+        number = self._scale.member(_number(value))
+        if math.isnan(number):
+            steps = "" if self.step is None else f" in steps of {self.step}"
+            raise InputError(
+                f"{name} must be a number from {self.low} to {self.high}{steps}, got {value!r}"
+            )
+        return number
+
+
+@dataclass(frozen=True)
+class Integer(Parameter):
+    """An integer from `low` to `high`, both included.
+
+    log: search in the logarithm. step: the values are low + k * step only, and `high` is lowered
+    to the last of them.
+    """
+
+    low: int
+    high: int
+    log: bool = field(default=False, kw_only=True)
+    step: int = field(default=1, kw_only=True)
+
+    def __post_init__(self) -> None:
+        low, high, step = (_whole(n, getattr(self, n)) for n in ("low", "high", "step"))
+        _check_bounds(low, high, self.log)
+        if step < 1:
+            raise InputError(f"step must be 1 or more, got {step}")
+        if self.log and step > 1:
+            raise InputError("log and step do not go together: leave out one of them")
+        _set(self, low=low, high=high - (high - low) % step, step=step)
+
+    @property
+    def count(self) -> int:
+        return (self.high - self.low) // self.step + 1
+
+    def discrete(self, column: int) -> Discrete | None:
+        if self.width == 0 or not self.log:
+            return super().discrete(column)
+        return Ordinal(column, self.count, self.high / self.low)
+
+    def encode(self, value: int) -> tuple[float, ...]:
+        return self._point((value - self.low) // self.step)
+
+    def decode(self, coordinates: Sequence[float]) -> int:
+        return self.low + self.step * self._level(coordinates)
+
+    def check(self, name: str, value: Any) -> int:
+        number = int(value) if isinstance(value, np.integer) else value
+        if isinstance(number, (float, np.floating)) and number.is_integer():
+            number = int(number)
+        inside = type(number) is int and self.low <= number <= self.high
+        if not inside or (number - self.low) % self.step:
+            steps = "" if self.step == 1 else f" in steps of {self.step}"
+            raise InputError(
+                f"{name} must be an integer from {self.low} to {self.high}{steps}, got {value!r}"
+            )
+        return int(number)
+
+
+@dataclass(frozen=True)
+class Choice(Parameter):
+    """One of several values without an order: strings, numbers, bools or None."""
+
+    values: Sequence[Plain]
+
+    def __post_init__(self) -> None:
+        given = self.values.tolist() if isinstance(self.values, np.ndarray) else self.values
+        if isinstance(given, (str, bytes)) or not isinstance(given, Sequence) or not given:
+            raise InputError(f"values must be a list of one value or more, got {self.values!r}")
+        values = tuple(plain("a value of a Choice", value) for value in given)
+        if len(set(values)) < len(values):
+            raise InputError(f"values must differ from each other, got {list(values)}")
+        _set(self, values=values)
+
+    @property
+    def count(self) -> int:
+        return len(self.values)
+
+    @property
+    def width(self) -> int:
+        return self.count if self.count > 2 else self.count - 1
+
+    def discrete(self, column: int) -> Discrete | None:
+        return OneHot(column, self.count) if self.count > 2 else super().discrete(column)
+
+    def encode(self, value: Plain) -> tuple[float, ...]:
+        return self._point(self.values.index(value))
+
+    def decode(self, coordinates: Sequence[float]) -> Plain:
+        return self.values[self._level(coordinates)]
+
+    def check(self, name: str, value: Any) -> Plain:
+        item = value.item() if isinstance(value, np.generic) else value
+        if isinstance(item, (str, int, float, type(None))):
+            for own in self.values:
+                # True is not 1 to somebody who has written down one of the two.
+                if own == item and isinstance(own, bool) == isinstance(item, bool):
+                    return own
+        allowed = ", ".join(repr(own) for own in self.values)
+        raise InputError(f"{name} must be one of {allowed}, got {value!r}")
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"type": "choice", "values": list(self.values)}
+
+
+_TYPES: dict[str, type[Real | Integer | Choice]] = {
+    "real": Real,
+    "integer": Integer,
+    "choice": Choice,
+}
+
+
+def parameter_from(name: str, table: Mapping[str, Any]) -> Real | Integer | Choice:
+    """The parameter that a table such as {"type": "real", "low": 0, "high": 1} describes."""
+    options = dict(table)
+    kind = options.pop("type", None)
+    if not isinstance(kind, str) or kind not in _TYPES:
+        raise InputError(f"parameter {name!r}: type must be one of {list(_TYPES)}, got {kind!r}")
+    made = _TYPES[kind]
+    keys = {f.name: f.default is MISSING for f in fields(made)}
+    unknown = [key for key in options if key not in keys]
+    missing = [key for key, needed in keys.items() if needed and key not in options]
+    if unknown or missing:
+        raise InputError(
+            f"parameter {name!r}: a table of type {kind!r} takes the keys {list(keys)}, "
+            f"got {list(options)}"
+        )
+    try:
+        return made(**options)
+    except InputError as error:
+        raise InputError(f"parameter {name!r}: {error}") from error

@@ -1,0 +1,263 @@
+"""The search space: from named parameters to points of the unit cube and back."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from innerloop import checks
+from innerloop.checks import Array, Seed
+from innerloop.errors import InputError
+from innerloop.maximizers.domain import Domain, make_domain
+from innerloop.space.constraints import Constraint, axis_of, half_space, parse
+from innerloop.space.parameters import (
+    Choice,
+    Integer,
+    Parameter,
+    Plain,
+    Real,
+    parameter_from,
+    plain,
+)
+
+_SOBOL_POINTS = 2**12
+_FILLING = 16
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Space:
+    """Named parameters, and the points of the unit cube [0, 1]^d that stand for their values.
+
+    parameters: by name, a `Real`, `Integer` or `Choice`; a plain value is fixed, takes no
+    coordinate, and is in all params. constraints: linear ones over numeric parameters, such as
+    "2*x + 3*y <= 10" or "0 <= x - y <= 2"; < and > mean the same as <= and >=.
+    """
+
+    parameters: Mapping[str, Real | Integer | Choice | Plain]
+    constraints: Sequence[str] = field(default=(), kw_only=True)
+
+    def __post_init__(self) -> None:
+        checks.instance("parameters", self.parameters, Mapping, "a mapping of names to parameters")
+        given = {name: _given(name, value) for name, value in self.parameters.items()}
+        object.__setattr__(self, "parameters", MappingProxyType(given))
+        if self.d == 0:
+            raise InputError("a space needs a parameter with two values or more, got none")
+        if isinstance(self.constraints, str) or not isinstance(self.constraints, Sequence):
+            raise InputError(f"constraints must be a list of strings, got {self.constraints!r}")
+        object.__setattr__(self, "constraints", tuple(self.constraints))
+        for constraint in self.inequalities:
+            constraint.check_names(given)
+        _ = self._whole  # refuses constraints that leave nothing
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of all parameters, in order."""
+        return tuple(self.parameters)
+
+    @cached_property
+    def d(self) -> int:
+        """How many coordinates there are."""
+        return sum(kind.width for kind in self._kinds.values())
+
+    @property
+    def count(self) -> int | None:
+        """How many points there are, whether they meet the constraints or not; None if no end."""
+        counts = [kind.count for kind in self._kinds.values()]
+        return None if None in counts else math.prod(c for c in counts if c is not None)
+
+    @cached_property
+    def columns(self) -> Mapping[str, slice]:
+        """The coordinates of each parameter."""
+        ends = np.cumsum([0, *(kind.width for kind in self._kinds.values())]).tolist()
+        return dict(zip(self.names, map(slice, ends[:-1], ends[1:]), strict=True))
+
+    @cached_property
+    def inequalities(self) -> tuple[Constraint, ...]:
+        """The constraints, one for each comparison in them."""
+        return tuple(c for text in self.constraints for c in parse(text))
+
+    def check(self, params: Mapping[str, Any]) -> dict[str, Plain]:
+        """`params` as plain values in the order of the space, if that is where they are.
+
+        Fixed parameters may be left out. Constraints have to be met up to 1e-9 of their terms.
+        """
+        values = self._values(params)
+        for constraint in self.inequalities:
+            if not constraint.is_met(values):
+                raise InputError(f"constraint {constraint.text!r} is not met by {values}")
+        return values
+
+    def encode(self, params: Mapping[str, Any]) -> Array:
+        """The point (d,) that stands for params, which need not meet the constraints."""
+        values = self._values(params)
+        return np.array([c for name, p in self._kinds.items() for c in p.encode(values[name])])
+
+    def encode_all(self, params: Sequence[Mapping[str, Any]]) -> Array:
+        """The points that stand for several params: (n, d)."""
+        return np.array([self.encode(each) for each in params]).reshape(len(params), self.d)
+
+    def decode(self, x: ArrayLike) -> dict[str, Plain]:
+        """The params nearest to a point x (d,)."""
+        point = checks.vector("x", x, self.d).tolist()
+        return {n: kind.decode(point[self.columns[n]]) for n, kind in self._kinds.items()}
+
+    def domain(self, fixed: Mapping[str, Any] | None = None) -> Domain:
+        """Where the points lie that meet the constraints, with some parameters held at a value."""
+        held = self._held({} if fixed is None else fixed)
+        blocks = (p.discrete(self.columns[name].start) for name, p in self._kinds.items())
+        discrete = tuple(block for block in blocks if block is not None)
+        # What is held may leave the others a single value, for which a margin has no room.
+        for tight in (True, False) if held else (True,):
+            sides = self._sides(held, tight)
+            try:
+                domain = make_domain(self.d, inequalities=sides, fixed=held, discrete=discrete)
+            except InputError:
+                continue
+            # Linear programming lets points pass that are outside by more than the margin.
+            if domain.contains(domain.interior, 1e-10):
+                return domain
+        where = f" with {dict(fixed)}" if fixed else ""
+        raise InputError(f"constraints {list(self.constraints)} leave nothing to search{where}")
+
+    def sample(self, size: int, generator: np.random.Generator) -> Array:
+        """Random points that meet the constraints: (size, d)."""
+        return self._whole.sample(size, generator)
+
+    def spread(self, size: int, seed: Seed) -> Array:
+        """Points that fill the space evenly, values of a parameter in equal numbers: (size, d).
+
+        The first points of a scrambled Sobol sequence that meet the constraints; if these are too
+        few, random points follow. A seed gives the same first points whatever the size.
+        """
+        from scipy.stats import qmc  # slow to import
+
+        size, generator = checks.count("size", size), np.random.default_rng(seed)
+        kinds = [kind for kind in self._kinds.values() if kind.width]
+        drawn = _SOBOL_POINTS if self.constraints else size
+        U = qmc.Sobol(len(kinds), rng=generator).random_base2((drawn - 1).bit_length())
+        X = np.hstack([kind.quantile(u) for kind, u in zip(kinds, U.T, strict=True)])
+        X = X[self._whole.contains(X, 0.0)]
+        while len(X) < size:
+            X = np.concatenate([X, self.sample(_FILLING, generator)])
+        return X[:size]
+
+    def everything(self, limit: int) -> Array | None:
+        """All points that meet the constraints, (N, d); None if there are more than `limit`.
+
+        Points that do not meet the constraints count too.
+        """
+        if self.count is None or self.count > limit:
+            return None
+        kinds = [kind for kind in self._kinds.values() if kind.width]
+        points = [p.quantile((np.arange(n) + 0.5) / n) for p in kinds if (n := p.count)]
+        levels = np.unravel_index(np.arange(self.count), [len(places) for places in points])
+        X = np.hstack([places[level] for places, level in zip(points, levels, strict=True)])
+        return X[self._whole.contains(X, 0.0)]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Parameters and constraints, ready for JSON."""
+        items = self.parameters.items()
+        tables = {n: p.to_dict() if isinstance(p, Parameter) else p for n, p in items}
+        return {"parameters": tables, "constraints": list(self.constraints)}
+
+    @classmethod
+    def from_dict(cls, table: Mapping[str, Any]) -> Space:
+        """The space that `to_dict`, or a file written by hand, describes."""
+        checks.instance("space", table, Mapping, "a table with the key 'parameters'")
+        parameters = table.get("parameters")
+        if not isinstance(parameters, Mapping) or not set(table) <= {"parameters", "constraints"}:
+            raise InputError(
+                "a space takes the table 'parameters' and the list 'constraints', "
+                f"got {dict(table)!r}"
+            )
+        made = {
+            name: parameter_from(name, value) if isinstance(value, Mapping) else value
+            for name, value in parameters.items()
+        }
+        return cls(made, constraints=table.get("constraints", ()))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Space) and self._identity == other._identity
+
+    def __hash__(self) -> int:
+        return hash(self._identity)
+
+    def __repr__(self) -> str:
+        end = f", constraints={list(self.constraints)}" if self.constraints else ""
+        return f"Space({dict(self.parameters)}{end})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Space.from_dict, (self.to_dict(),)
+
+    @property
+    def _identity(self) -> tuple[Any, ...]:
+        return tuple(self.parameters.items()), self.constraints
+
+    @cached_property
+    def _kinds(self) -> dict[str, Parameter]:
+        """All parameters; a fixed value is a choice of one."""
+        items = self.parameters.items()
+        return {n: p if isinstance(p, Parameter) else Choice((p,)) for n, p in items}
+
+    @cached_property
+    def _whole(self) -> Domain:
+        return self.domain()
+
+    def _values(self, params: Mapping[str, Any]) -> dict[str, Plain]:
+        """`params` as plain values, whether they meet the constraints or not."""
+        checks.instance("params", params, Mapping, "a mapping of names to values")
+        fixed = {n: p for n, p in self.parameters.items() if not isinstance(p, Parameter)}
+        missing = [name for name in self.names if name not in {**fixed, **params}]
+        unknown = [name for name in params if name not in self.parameters]
+        if missing or unknown:
+            raise InputError(
+                f"params must have the names {list(self.names)}: "
+                f"missing {missing}, unknown {unknown}"
+            )
+        given = {**fixed, **params}
+        return {name: kind.check(name, given[name]) for name, kind in self._kinds.items()}
+
+    def _held(self, fixed: Mapping[str, Any]) -> dict[int, float]:
+        """Coordinates of parameters that are held at a value, by column."""
+        checks.instance("fixed", fixed, Mapping, "a mapping of names to values")
+        held: dict[int, float] = {}
+        for name, value in fixed.items():
+            if name not in self._kinds:
+                raise InputError(f"fixed names {name!r}, but the names are {list(self.names)}")
+            kind = self._kinds[name]
+            coordinates = kind.encode(kind.check(name, value))
+            held.update(enumerate(coordinates, start=self.columns[name].start))
+        return held
+
+    def _sides(self, held: Mapping[int, float], tight: bool) -> tuple[Array, Array] | None:
+        """The constraints as A x <= b, (k, d) and (k,)."""
+        if not self.inequalities:
+            return None
+        axes = {
+            name: axis_of(self.parameters[name], self.columns[name].start, held)
+            for constraint in self.inequalities
+            for name in constraint.coefficients
+        }
+        rows = [half_space(c, axes, self.d, tight=tight) for c in self.inequalities]
+        return np.array([a for a, _ in rows]), np.array([b for _, b in rows])
+
+
+def _given(name: Any, value: Any) -> Real | Integer | Choice | Plain:
+    """A parameter or a plain value, with a name that can be used."""
+    if not isinstance(name, str) or not name:
+        raise InputError(f"names of parameters must be non-empty strings, got {name!r}")
+    if isinstance(value, (Real, Integer, Choice)):
+        return value
+    try:
+        return plain(name, value)
+    except InputError as error:
+        raise InputError(
+            f"parameter {name!r} must be a Real, Integer or Choice, or a plain value, got {value!r}"
+        ) from error

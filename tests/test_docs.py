@@ -19,7 +19,8 @@ def blocks(page: Path) -> list[tuple[int, str]]:
 
 
 @pytest.mark.parametrize("page", [p for p in PAGES if blocks(p)], ids=lambda page: page.name)
-def test_blocks_run(page: Path) -> None:
+def test_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)  # some write files
     namespace: dict[str, object] = {"__name__": page.stem}
     for line, block in blocks(page):
         # Blank lines in front make tracebacks point at the line of the page.

@@ -20,6 +20,9 @@ LAYERS = [
     "maximizers",
     "batches",
     "suggesting",
+    "space",
+    "optimizer",
+    "run",
 ]
 
 

@@ -14,12 +14,17 @@ if TYPE_CHECKING:
     from innerloop.acquisition.knowledge_gradient import KnowledgeGradient
     from innerloop.acquisition.utilities import (
         ExpectedImprovement,
+        NoisyExpectedImprovement,
         ProbabilityOfImprovement,
         SimpleRegret,
         UpperConfidenceBound,
     )
     from innerloop.acquisition.utility import Gain, Utility
     from innerloop.errors import InnerLoopError, InputError, NumericalError
+    from innerloop.optimizer.optimizer import Optimizer
+    from innerloop.optimizer.trials import Certificate, Prediction, Trial
+    from innerloop.space.parameters import Choice, Integer, Real
+    from innerloop.space.space import Space
     from innerloop.suggesting import Batch, suggest
     from innerloop.surrogate.fitting import Priors, fit
     from innerloop.surrogate.fourier import FunctionDraws, posterior_draws, prior_draws
@@ -31,6 +36,8 @@ __version__ = "0.1.0"
 __all__ = [
     "Batch",
     "Belief",
+    "Certificate",
+    "Choice",
     "EntropySearch",
     "ExpectedImprovement",
     "FreshDraws",
@@ -40,17 +47,24 @@ __all__ = [
     "Incremental",
     "InnerLoopError",
     "InputError",
+    "Integer",
     "Joint",
     "Kernel",
     "KnowledgeGradient",
     "Matern32",
     "Matern52",
+    "NoisyExpectedImprovement",
     "NumericalError",
+    "Optimizer",
     "Posterior",
+    "Prediction",
     "Priors",
     "ProbabilityOfImprovement",
+    "Real",
     "SimpleRegret",
+    "Space",
     "SquaredExponential",
+    "Trial",
     "UpperConfidenceBound",
     "Utility",
     "expected_utility",
@@ -70,12 +84,17 @@ _MODULES = {
     "acquisition.knowledge_gradient": ("KnowledgeGradient",),
     "acquisition.utilities": (
         "ExpectedImprovement",
+        "NoisyExpectedImprovement",
         "ProbabilityOfImprovement",
         "SimpleRegret",
         "UpperConfidenceBound",
     ),
     "acquisition.utility": ("Gain", "Utility"),
     "errors": ("InnerLoopError", "InputError", "NumericalError"),
+    "optimizer.optimizer": ("Optimizer",),
+    "optimizer.trials": ("Certificate", "Prediction", "Trial"),
+    "space.parameters": ("Choice", "Integer", "Real"),
+    "space.space": ("Space",),
     "suggesting": ("Batch", "suggest"),
     "surrogate.fitting": ("Priors", "fit"),
     "surrogate.fourier": ("FunctionDraws", "posterior_draws", "prior_draws"),

@@ -58,6 +58,20 @@ class Priors:
             checks.positive_scalar(f"sd of {name}", sd)
         checks.positive_scalar("sd of mean", self.mean)
 
+    def log_density(self, gp: GaussianProcess, d: int) -> float:
+        """log p(theta) of a surrogate of values with standard deviation 1, up to a constant."""
+        logs = -np.log(gp.kernel.inverse_lengthscales(d)) - 0.5 * np.log(d)
+        total = _log_normal(logs, self.lengthscale).sum()
+        total += _log_normal(np.log(gp.kernel.variance), self.variance)
+        total += _log_normal(np.log(np.mean(gp.noise) + 1e-300), self.noise)
+        return float(total - 0.5 * (gp.mean / self.mean) ** 2)
+
+
+def _log_normal(value: ArrayLike, prior: tuple[float, float]) -> Array:
+    """Log density of a normal (center, sd), up to a constant."""
+    center, sd = prior
+    return np.asarray(-0.5 * ((np.asarray(value) - center) / sd) ** 2)
+
 
 def fit(
     X: ArrayLike,

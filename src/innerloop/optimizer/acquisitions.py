@@ -1,0 +1,55 @@
+"""Acquisition functions by name, as an optimizer asks for them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from innerloop.acquisition.entropy_search import EntropySearch
+from innerloop.acquisition.joint import Lookahead
+from innerloop.acquisition.knowledge_gradient import KnowledgeGradient
+from innerloop.acquisition.utilities import (
+    ExpectedImprovement,
+    NoisyExpectedImprovement,
+    ProbabilityOfImprovement,
+    SimpleRegret,
+    UpperConfidenceBound,
+)
+from innerloop.acquisition.utility import Utility
+from innerloop.checks import Array
+from innerloop.maximizers.domain import Domain
+from innerloop.surrogate.gaussian_process import Posterior
+
+#: "ei" integrates over the unknown best where there is noise.
+ACQUISITIONS = ("ei", "pi", "sr", "ucb", "es", "kg")
+# Where entropy search and knowledge gradient look for the optimum: the best observations and a
+# spread of points.
+_BEST, _SPREAD = 8, 24
+
+
+def acquisition(
+    name: str,
+    posterior: Posterior,
+    *,
+    noisy: bool,
+    domain: Domain,
+    generator: np.random.Generator,
+) -> Utility | Lookahead:
+    """The utility of that name; noisy: whether noise keeps the best so far from being known."""
+    fitted = posterior.fitted
+    if name == "ei":
+        return NoisyExpectedImprovement() if noisy else ExpectedImprovement(float(fitted.max()))
+    if name == "pi":
+        return ProbabilityOfImprovement(float(fitted.max()))
+    if name == "sr":
+        return SimpleRegret()
+    if name == "ucb":
+        return UpperConfidenceBound()
+    points = _where_to_look(posterior, domain, generator)
+    return KnowledgeGradient(points) if name == "kg" else EntropySearch(points)
+
+
+def _where_to_look(posterior: Posterior, domain: Domain, generator: np.random.Generator) -> Array:
+    best = posterior.X[np.argsort(-posterior.fitted, kind="stable")[:_BEST]]
+    points = np.concatenate([best, domain.sample(_SPREAD, generator)])
+    _, first = np.unique(points, axis=0, return_index=True)
+    return points[np.sort(first)]

@@ -1,0 +1,87 @@
+"""One JSON file for an optimizer: written atomically, versioned, and checked when read."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from innerloop.errors import InputError
+
+_FORMAT = "innerloop optimizer"
+_VERSION = 1
+
+
+def write(path: str | os.PathLike[str], content: Mapping[str, Any]) -> None:
+    """Write `content` to `path`, which holds either all of it or what it held before."""
+    target = Path(path)
+    text = _body(content)
+    header = {"format": _FORMAT, "version": _VERSION, "checksum": _checksum(text)}
+    # The last byte closes the outermost brace, so that no shorter file is valid.
+    whole = json.dumps(header)[:-1] + ', "content": ' + text + "}"
+    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(whole)
+            file.flush()
+            os.fsync(file.fileno())
+        _keep_mode(target, name)
+        os.replace(name, target)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+    _sync_directory(target.parent)
+
+
+def read(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """What `write` wrote, or an error that says what is wrong with the file."""
+    raw = Path(path).read_bytes()
+    try:
+        whole = json.loads(raw.decode("utf-8"))
+    except ValueError as error:
+        raise InputError(f"{path} is not a complete JSON file: {error}") from None
+    if not isinstance(whole, dict) or whole.get("format") != _FORMAT:
+        raise InputError(f"{path} is not a file that Optimizer.save wrote")
+    if whole.get("version") != _VERSION:
+        raise InputError(
+            f"{path} has version {whole.get('version')!r} of the format; this innerloop reads "
+            f"version {_VERSION}: a newer innerloop may have written it"
+        )
+    content = whole.get("content")
+    if not isinstance(content, dict) or _checksum(_body(content)) != whole.get("checksum"):
+        raise InputError(f"{path} is damaged: its checksum does not match its content")
+    return content
+
+
+def _body(content: Mapping[str, Any]) -> str:
+    return json.dumps(content, allow_nan=False, ensure_ascii=False)
+
+
+def _checksum(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8")).hexdigest()
+
+
+def _keep_mode(target: Path, name: str) -> None:
+    """Give the new file the permissions of the old one, or those that new files have."""
+    if target.exists():
+        mode = target.stat().st_mode & 0o777
+    else:
+        mask = os.umask(0)
+        os.umask(mask)
+        mode = 0o666 & ~mask
+    os.chmod(name, mode)
+
+
+def _sync_directory(directory: Path) -> None:
+    """Make the new name last, where the system can."""
+    if os.name != "posix":
+        return
+    handle = os.open(directory, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,138 @@
+"""What is learned from results: the scaling of outputs, hyperparameters, and a posterior.
+
+Learning is a function of the results and of what was learned at an earlier ask, from where the
+search for hyperparameters goes on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from innerloop.checks import Array
+from innerloop.optimizer.outputs import Outputs
+from innerloop.surrogate.fitting import Priors, fit
+from innerloop.surrogate.gaussian_process import GaussianProcess, Posterior
+from innerloop.surrogate.kernels import Matern52
+
+# With this many results hyperparameters no longer change with every one of them; from there on
+# they are fitted again when the number of results has grown by this share.
+_FIT_ALWAYS_UP_TO, _FIT_AFTER = 150, 0.05
+# Noise with a smaller variance than this, in units of that of the values, is as good as none.
+_NEGLIGIBLE_NOISE = 1e-4
+
+
+class Results(NamedTuple):
+    """Complete trials: encoded points X (n, d), values (n,), noise_sd (n,), NaN where not given.
+
+    failed: encoded points of trials that failed (f, d).
+    """
+
+    X: Array
+    values: Array
+    noise_sd: Array
+    failed: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Learned:
+    """What was learned from n results.
+
+    outputs: the scaling that was chosen; gp: its surrogate, with the noise variance of results
+    whose noise is not given. other: the surrogate of the other scaling, to go on from next time.
+    """
+
+    outputs: Outputs
+    gp: GaussianProcess
+    other: GaussianProcess
+    n: int
+
+    def is_due(self, n: int) -> bool:
+        """Whether to learn again, now that there are n results."""
+        if n <= _FIT_ALWAYS_UP_TO:
+            return n != self.n
+        return abs(n - self.n) > _FIT_AFTER * self.n
+
+    def noise(self, results: Results) -> Array:
+        """Noise variances of the results in units of the surrogate, given or learned: (n,)."""
+        given = results.noise_sd * self.outputs.slope(results.values)
+        return np.where(np.isnan(given), float(np.mean(self.gp.noise)), given**2)
+
+    def posterior(self, results: Results) -> Posterior:
+        """The belief given all results."""
+        gp = GaussianProcess(self.gp.kernel, mean=self.gp.mean, noise=self.noise(results))
+        return gp.condition(results.X, self.outputs.forward(results.values))
+
+    def is_noisy(self, results: Results) -> bool:
+        """Whether noise matters: is the best value seen the best point?"""
+        return bool(self.noise(results).mean() > _NEGLIGIBLE_NOISE)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data, ready for JSON."""
+        return {
+            "outputs": asdict(self.outputs),
+            "gp": _surrogate_to_dict(self.gp),
+            "other": _surrogate_to_dict(self.other),
+            "n": self.n,
+        }
+
+    @staticmethod
+    def from_dict(data: Mapping[str, Any]) -> Learned:
+        """What `to_dict` wrote down."""
+        return Learned(
+            Outputs(**data["outputs"]),
+            _surrogate_from_dict(data["gp"]),
+            _surrogate_from_dict(data["other"]),
+            data["n"],
+        )
+
+
+def learn(results: Results, sign: float, before: Learned | None) -> Learned:
+    """Scaling and hyperparameters that explain the results best."""
+    scalings = [Outputs.of(results.values, sign=sign, bent=bent) for bent in (False, True)]
+    starts: list[GaussianProcess | None] = [None, None]
+    if before is not None:
+        starts = [before.other, before.gp] if before.outputs.bent else [before.gp, before.other]
+    fitted = [_fit(results, *pair) for pair in zip(scalings, starts, strict=True)]
+    bent = fitted[1].evidence > fitted[0].evidence
+    best, other = (fitted[1], fitted[0]) if bent else (fitted[0], fitted[1])
+    return Learned(scalings[bent], best.gp, other.gp, len(results.values))
+
+
+class _Fitted(NamedTuple):
+    gp: GaussianProcess
+    evidence: float
+
+
+def _fit(results: Results, outputs: Outputs, start: GaussianProcess | None) -> _Fitted:
+    """Hyperparameters under a scaling, and log p(values, hyperparameters)."""
+    t = outputs.forward(results.values)
+    given = (results.noise_sd * outputs.slope(results.values)) ** 2
+    known = ~np.isnan(given)
+    gp = fit(results.X, t, noise=given if known.all() else None, start=start)
+    noise = float(np.mean(gp.noise))
+    conditioned = GaussianProcess(gp.kernel, gp.mean, np.where(known, given, noise))
+    likelihood = conditioned.condition(results.X, t).log_likelihood
+    # Densities of the values themselves, so that scalings can be compared.
+    density = likelihood + float(np.log(outputs.slope(results.values)).sum())
+    return _Fitted(
+        GaussianProcess(gp.kernel, gp.mean, noise),
+        density + Priors().log_density(gp, results.X.shape[1]),
+    )
+
+
+def _surrogate_to_dict(gp: GaussianProcess) -> dict[str, Any]:
+    return {
+        "lengthscales": gp.kernel.lengthscales.tolist(),
+        "variance": gp.kernel.variance,
+        "mean": gp.mean,
+        "noise": float(np.mean(gp.noise)),
+    }
+
+
+def _surrogate_from_dict(data: Mapping[str, Any]) -> GaussianProcess:
+    kernel = Matern52(data["lengthscales"], data["variance"])
+    return GaussianProcess(kernel, mean=data["mean"], noise=data["noise"])

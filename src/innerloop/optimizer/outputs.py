@@ -1,0 +1,98 @@
+"""From the values that are told to what the surrogate sees, and back.
+
+Values become gaps below the best one, in units of a typical gap, either as they are or bent by a
+logarithm. Bending spares the surrogate the steep outskirts of a function, which would otherwise
+set its scale; which of the two suits the values better is for the evidence to say.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from innerloop.checks import Array
+from innerloop.optimizer.trials import Prediction
+
+# Gaps beyond so many typical ones are all the same: just bad.
+_LARGEST_GAP = 1e6
+_NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(32)
+_WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """t = (g(gap) - location) / scale, where gap = sign (best - value) / typical.
+
+    sign: 1 if large values are good, -1 if small ones are. g(gap) = -gap, or with `bent`
+    -log(1 + gap) for values that are not better than the best one. t is maximized.
+    """
+
+    sign: float
+    best: float
+    typical: float
+    bent: bool
+    location: float = 0.0
+    scale: float = 1.0
+
+    @staticmethod
+    def of(values: Array, *, sign: float, bent: bool) -> Outputs:
+        """The scaling under which values (n,) have mean 0 and standard deviation 1."""
+        best = float((sign * values).max() * sign)
+        gaps = _difference(best, values) * sign
+        # Halves, because the median is a mean of two that might overflow.
+        typical = 2.0 * float(np.median(0.5 * gaps[gaps > 0.0])) if (gaps > 0.0).any() else 1.0
+        raw = Outputs(sign, best, _finite(typical), bent)
+        t = raw.forward(values)
+        scale = float(t.std())
+        return replace(raw, location=float(t.mean()), scale=scale if scale > 0.0 else 1.0)
+
+    def forward(self, values: Array) -> Array:
+        """What the surrogate sees of values, any shape."""
+        gap = self._gap(values)
+        bent = -np.log1p(np.maximum(gap, 0.0)) if self.bent else -np.maximum(gap, 0.0)
+        t: Array = (bent + np.maximum(-gap, 0.0) - self.location) / self.scale
+        return t
+
+    def slope(self, values: Array) -> Array:
+        """|dt / dvalue|, any shape."""
+        stretch = 1.0 + np.maximum(self._gap(values), 0.0) if self.bent else 1.0
+        slope: Array = np.ones(np.shape(values)) / (self.typical * self.scale * stretch)
+        return slope
+
+    def backward(self, t: Array) -> Array:
+        """The values that the surrogate would see as t, any shape."""
+        value: Array = self.best - self.sign * self.typical * self._unbend(t)
+        return value
+
+    def prediction(self, mean: float, variance: float) -> Prediction:
+        """Mean and standard deviation of the value, if t is normal."""
+        gaps = self._unbend(mean + np.sqrt(variance) * _NODES)
+        center = float(_WEIGHTS @ gaps)
+        sd = float(np.sqrt(_WEIGHTS @ (gaps - center) ** 2))
+        return Prediction(
+            _finite(self.best - self.sign * self.typical * center), _finite(self.typical * sd)
+        )
+
+    def _unbend(self, t: Array) -> Array:
+        """The gaps that the surrogate would see as t, any shape."""
+        g = t * self.scale + self.location
+        gap = np.expm1(np.minimum(-g, np.log1p(_LARGEST_GAP))) if self.bent else -g
+        return np.where(g < 0.0, gap, -g)
+
+    def _gap(self, values: Array) -> Array:
+        with np.errstate(over="ignore"):
+            gap = self.sign * _difference(self.best, values) / self.typical
+        return np.minimum(gap, _LARGEST_GAP)
+
+
+def _finite(value: float) -> float:
+    """The nearest float that is not infinite."""
+    largest = float(np.finfo(float).max)
+    return min(max(value, -largest), largest)
+
+
+def _difference(best: float, values: Array) -> Array:
+    """best - values, infinite rather than an error where it overflows."""
+    with np.errstate(over="ignore"):
+        return np.asarray(best - values)

@@ -1,0 +1,63 @@
+"""What a trial becomes when its outcome is told."""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from innerloop.errors import InputError
+from innerloop.optimizer.trials import Trial
+
+
+def outcome(trial: Trial, value: Any, state: str, noise_sd: Any, error: str | None) -> Trial:
+    """The trial with its outcome, or an error that leaves it as it was."""
+    if state not in ("complete", "failed"):
+        raise InputError(f"state must be 'complete' or 'failed', got {state!r}")
+    if trial.state == "complete":
+        raise InputError(f"trial {trial.id} was told {trial.value} before, and keeps it")
+    if error is not None and not isinstance(error, str):
+        raise InputError(f"error must be text, got {error!r}")
+    now = time.time()
+    if state == "failed":
+        if value is not None:
+            raise InputError(f"a failed trial has no value, got {value!r} for trial {trial.id}")
+        return replace(trial, state="failed", error=error, told=now)
+    number = _number(f"the value of trial {trial.id}", value)
+    if not math.isfinite(number):
+        reason = error or f"the value was {number}"
+        return replace(trial, state="failed", error=reason, told=now)
+    return replace(
+        trial,
+        state="complete",
+        value=number,
+        noise_sd=_deviation(noise_sd, trial.id),
+        error=None,
+        told=now,
+    )
+
+
+def _number(name: str, value: Any) -> float:
+    """A number as a float; anything like one will do, but not what only could be read as one."""
+    if value is None:
+        raise InputError(f"{name} must be a number, got None; tell state='failed' if there is none")
+    if not isinstance(value, str | bytes | bool | np.bool_ | complex) and np.ndim(value) == 0:
+        try:
+            return float(value)
+        except OverflowError:
+            return math.inf if value > 0 else -math.inf
+        except (TypeError, ValueError):
+            pass
+    raise InputError(f"{name} must be a number, got {value!r}")
+
+
+def _deviation(noise_sd: Any, number: int) -> float | None:
+    if noise_sd is None:
+        return None
+    deviation = _number(f"noise_sd of trial {number}", noise_sd)
+    if not (math.isfinite(deviation) and deviation >= 0.0):
+        raise InputError(f"noise_sd of trial {number} must be 0 or above, got {deviation}")
+    return deviation

@@ -1,0 +1,76 @@
+"""Trials: what was asked, and what came of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+from innerloop.errors import InputError
+
+#: Asked and not told; told a value; told to have failed; not told in time.
+STATES = ("pending", "complete", "failed", "expired")
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """What the model expects of the function at a point: mean and standard deviation."""
+
+    mean: float
+    sd: float
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """How good a batch is, by its own acquisition function, in units of the model.
+
+    value: acquisition value of the batch; upper_bound: no batch of its size is worth more, up to
+    Monte Carlo error and the search having found the largest gain (None where there is no bound);
+    fraction: the guaranteed share of the best possible value; seconds: what the ask took.
+    """
+
+    value: float
+    upper_bound: float | None
+    fraction: float | None
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One evaluation of the function.
+
+    params: plain Python values by name. value: what was told, in a complete trial. noise_sd:
+    standard deviation of the noise in that value, if it was given. prediction, certificate: what
+    was known when it was asked; the certificate is that of the whole batch. error: why it failed.
+    asked, told: times in seconds since the epoch.
+    """
+
+    id: int
+    params: dict[str, Any]
+    state: str = "pending"
+    value: float | None = None
+    noise_sd: float | None = None
+    prediction: Prediction | None = None
+    certificate: Certificate | None = None
+    error: str | None = None
+    asked: float | None = None
+    told: float | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data, ready for JSON."""
+        return asdict(self)
+
+    @staticmethod
+    def from_dict(data: Mapping[str, Any]) -> Trial:
+        """The trial that `to_dict` wrote down."""
+        unknown = set(data) - {entry.name for entry in fields(Trial)}
+        if unknown or data.get("state") not in STATES:
+            raise InputError(f"not a trial: {dict(data)!r}")
+        prediction, certificate = data.get("prediction"), data.get("certificate")
+        return Trial(
+            **{
+                **data,
+                "prediction": None if prediction is None else Prediction(**prediction),
+                "certificate": None if certificate is None else Certificate(**certificate),
+            }
+        )

@@ -1,0 +1,259 @@
+"""The optimizers of the closed loop, each behind the same four calls.
+
+A method is told the initial points with `add`, and then alternates `ask` and `tell`; `recommend`
+is called once at the end of a noisy task. Foreign libraries are imported where they are used, and
+every one of them works as its own documentation advises, on one thread.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+
+from closed_loop_tasks import Options, Point, Range, Task, Whole
+
+
+class Method(Protocol):
+    """An optimizer that minimizes; points are dicts of plain values."""
+
+    def add(self, points: list[Point], values: list[float]) -> None:
+        """Learn the initial points."""
+
+    def ask(self, q: int) -> list[Point]:
+        """The next q points."""
+
+    def tell(self, points: list[Point], values: list[float]) -> None:
+        """Learn the values at the points last asked for."""
+
+    def recommend(self) -> Point:
+        """The evaluated point that is thought best."""
+
+
+class _Remembering:
+    """Keeps what was observed; recommends the best observation."""
+
+    def __init__(self, task: Task) -> None:
+        self.task = task
+        self.points: list[Point] = []
+        self.values: list[float] = []
+
+    def add(self, points: list[Point], values: list[float]) -> None:
+        self.points += points
+        self.values += values
+
+    def tell(self, points: list[Point], values: list[float]) -> None:
+        self.add(points, values)
+
+    def recommend(self) -> Point:
+        return self.points[int(np.argmin(self.values))]
+
+
+class RandomSearch(_Remembering):
+    """Points drawn evenly from the space."""
+
+    def __init__(self, task: Task, seed: int) -> None:
+        super().__init__(task)
+        self.generator = np.random.default_rng([seed, 3])
+
+    def ask(self, q: int) -> list[Point]:
+        return [self.task.decode(u) for u in self.generator.random((q, self.task.d))]
+
+
+class InnerLoop:
+    """innerloop as it comes."""
+
+    def __init__(self, task: Task, seed: int) -> None:
+        from innerloop import Choice, Integer, Optimizer, Real, Space
+
+        def converted(parameter: Range | Whole | Options) -> Real | Integer | Choice:
+            if isinstance(parameter, Range):
+                return Real(parameter.low, parameter.high, log=parameter.log)
+            if isinstance(parameter, Whole):
+                return Integer(parameter.low, parameter.high)
+            return Choice(list(parameter.values))
+
+        space = Space({name: converted(each) for name, each in task.parameters.items()})
+        self.optimizer = Optimizer(space, direction="minimize", seed=seed)
+
+    def add(self, points: list[Point], values: list[float]) -> None:
+        for point, value in zip(points, values, strict=True):
+            self.optimizer.add(point, value)
+
+    def ask(self, q: int) -> list[Point]:
+        self.asked = self.optimizer.ask(q)
+        return [dict(trial.params) for trial in self.asked]
+
+    def tell(self, points: list[Point], values: list[float]) -> None:
+        self.optimizer.tell(self.asked, values)
+
+    def recommend(self) -> Point:
+        return dict(self.optimizer.best.params)
+
+
+class BoTorch(_Remembering):
+    """BoTorch's default model, fitted anew every round, and qLogEI (noisy tasks: qLogNEI).
+
+    The model sees reals and integers in the unit cube, logarithms taken where the space says so,
+    and categories as their index. Values are negated, as BoTorch maximizes.
+
+    told: whether the model is given the variance of the noise. Its own estimate is never below
+    1e-4 of the variance of the values, which a function without noise suffers from; told that
+    there is next to none, it is given 1e-6.
+    """
+
+    def __init__(self, task: Task, seed: int, told: bool = False) -> None:
+        import torch
+
+        super().__init__(task)
+        self.told = told
+        torch.set_num_threads(1)
+        torch.manual_seed(seed)
+        self.seed = seed
+        self.kinds = list(task.parameters.values())
+        self.categorical = {
+            i: list(range(len(kind.values)))
+            for i, kind in enumerate(self.kinds)
+            if isinstance(kind, Options)
+        }
+        self.discrete = {
+            i: np.linspace(0.0, 1.0, kind.high - kind.low + 1).tolist()
+            for i, kind in enumerate(self.kinds)
+            if isinstance(kind, Whole)
+        }
+        tops = [float(max(self.categorical.get(i, [1]))) for i in range(task.d)]
+        self.bounds = torch.tensor([[0.0] * task.d, tops], dtype=torch.float64)
+
+    def ask(self, q: int) -> list[Point]:
+        from botorch.acquisition import qLogExpectedImprovement, qLogNoisyExpectedImprovement
+        from botorch.optim import optimize_acqf
+        from botorch.optim.optimize_mixed import optimize_acqf_mixed_alternating
+        from botorch.sampling import SobolQMCNormalSampler
+        from torch import Size
+
+        model, X = self._fitted()
+        # Another seed every round, so that errors of integration do not repeat.
+        sampler = SobolQMCNormalSampler(Size([256]), seed=1000 * self.seed + len(self.values))
+        if self.task.noise:
+            acquisition = qLogNoisyExpectedImprovement(model, X_baseline=X, sampler=sampler)
+        else:
+            best = -min(self.values)
+            acquisition = qLogExpectedImprovement(model, best_f=best, sampler=sampler)
+        effort = {"q": q, "num_restarts": 10, "raw_samples": 512, "sequential": True}
+        if self.categorical or self.discrete:
+            candidates, _ = optimize_acqf_mixed_alternating(
+                acquisition,
+                self.bounds,
+                discrete_dims=self.discrete,
+                cat_dims=self.categorical,
+                **effort,
+            )
+        else:
+            candidates, _ = optimize_acqf(acquisition, self.bounds, **effort)
+        return [self._decode(x) for x in candidates.detach().numpy()]
+
+    def recommend(self) -> Point:
+        from torch import no_grad
+
+        model, X = self._fitted()
+        with no_grad():
+            means = model.posterior(X).mean[:, 0].numpy()
+        return self.points[int(np.argmax(means))]
+
+    def _fitted(self):
+        """The model fitted to everything observed, and the encoded points (n, d)."""
+        import torch
+        from botorch.fit import fit_gpytorch_mll
+        from botorch.models import MixedSingleTaskGP, SingleTaskGP
+        from botorch.models.transforms import Standardize
+        from gpytorch.mlls import ExactMarginalLogLikelihood
+
+        X = torch.tensor([self._encode(point) for point in self.points], dtype=torch.float64)
+        Y = -torch.tensor(self.values, dtype=torch.float64)[:, None]
+        settings = {"outcome_transform": Standardize(m=1)}
+        if self.told:
+            noise = self.task.noise**2 or 1e-6 * float(Y.var())
+            settings["train_Yvar"] = torch.full_like(Y, noise)
+        if self.categorical:
+            model = MixedSingleTaskGP(X, Y, cat_dims=list(self.categorical), **settings)
+        else:
+            model = SingleTaskGP(X, Y, **settings)
+        fit_gpytorch_mll(ExactMarginalLogLikelihood(model.likelihood, model))
+        return model, X
+
+    def _encode(self, point: Point) -> list[float]:
+        encoded = []
+        for value, kind in zip(point.values(), self.kinds, strict=True):
+            if isinstance(kind, Range):
+                encoded.append(kind.encode(value))
+            elif isinstance(kind, Whole):
+                encoded.append((value - kind.low) / (kind.high - kind.low))
+            else:
+                encoded.append(float(kind.values.index(value)))
+        return encoded
+
+    def _decode(self, x: np.ndarray) -> Point:
+        point = {}
+        for name, kind, u in zip(self.task.parameters, self.kinds, x.tolist(), strict=True):
+            if isinstance(kind, Range):
+                point[name] = kind.decode(u)
+            elif isinstance(kind, Whole):
+                point[name] = kind.low + round(u * (kind.high - kind.low))
+            else:
+                point[name] = kind.values[round(u)]
+        return point
+
+
+class Optuna(_Remembering):
+    """A study in memory; the initial points are its first trials, so nothing is drawn at random."""
+
+    def __init__(self, task: Task, seed: int, sampler: str) -> None:
+        import optuna
+        from optuna import distributions as ds
+
+        super().__init__(task)
+        optuna.logging.set_verbosity(optuna.logging.ERROR)
+        samplers = {
+            "gp": lambda: optuna.samplers.GPSampler(seed=seed, n_startup_trials=0),
+            "tpe": lambda: optuna.samplers.TPESampler(
+                seed=seed, n_startup_trials=0, multivariate=True, constant_liar=True
+            ),
+        }
+        self.study = optuna.create_study(direction="minimize", sampler=samplers[sampler]())
+        self.distributions = {}
+        for name, kind in task.parameters.items():
+            if isinstance(kind, Range):
+                distribution = ds.FloatDistribution(kind.low, kind.high, log=kind.log)
+            elif isinstance(kind, Whole):
+                distribution = ds.IntDistribution(kind.low, kind.high)
+            else:
+                distribution = ds.CategoricalDistribution(kind.values)
+            self.distributions[name] = distribution
+
+    def add(self, points: list[Point], values: list[float]) -> None:
+        from optuna.trial import create_trial
+
+        super().add(points, values)
+        for params, value in zip(points, values, strict=True):
+            self.study.add_trial(
+                create_trial(params=params, distributions=self.distributions, value=value)
+            )
+
+    def ask(self, q: int) -> list[Point]:
+        self.asked = [self.study.ask(self.distributions) for _ in range(q)]
+        return [dict(trial.params) for trial in self.asked]
+
+    def tell(self, points: list[Point], values: list[float]) -> None:
+        super().add(points, values)
+        for trial, value in zip(self.asked, values, strict=True):
+            self.study.tell(trial, value)
+
+
+METHODS = {
+    "innerloop": InnerLoop,
+    "botorch": BoTorch,
+    "botorch-told": lambda task, seed: BoTorch(task, seed, told=True),
+    "optuna-gp": lambda task, seed: Optuna(task, seed, "gp"),
+    "optuna-tpe": lambda task, seed: Optuna(task, seed, "tpe"),
+    "random": RandomSearch,
+}

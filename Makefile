@@ -10,7 +10,7 @@ INSTALL := -m pip install --quiet --disable-pip-version-check
 .PHONY: help run test lint docs bench clean
 
 help:
-	@echo "make run    run the demonstration; writes demonstration.png"
+	@echo "make run    minimize a function with 4 workers; writes convergence.png"
 	@echo "make test   run the tests"
 	@echo "make lint   check style and types"
 	@echo "make docs   build the documentation into site/"
@@ -18,7 +18,7 @@ help:
 	@echo "make clean  remove the environments and everything that was built"
 
 run: $(VENV)/installed-run
-	$(VENV)/bin/python examples/demonstration.py
+	$(VENV)/bin/python examples/hartmann.py
 
 test: $(VENV)/installed-dev
 	$(VENV)/bin/python -m pytest -n 2
@@ -35,7 +35,7 @@ bench: $(BENCH_VENV)/installed-bench
 	$(BENCH_VENV)/bin/python benchmarks/core.py
 
 clean:
-	rm -rf $(VENV) $(BENCH_VENV) site demonstration.png
+	rm -rf $(VENV) $(BENCH_VENV) site convergence.png demonstration.png
 	rm -rf .pytest_cache .hypothesis .mypy_cache .ruff_cache
 
 $(VENV)/bin/python:
@@ -45,15 +45,15 @@ $(BENCH_VENV)/bin/python:
 	$(PYTHON) -m venv $(BENCH_VENV)
 
 $(VENV)/installed-run: pyproject.toml | $(VENV)/bin/python
-	$(VENV)/bin/python $(INSTALL) --editable '.[experiments]'
+	$(VENV)/bin/python $(INSTALL) --editable '.[experiments,study]'
 	@touch $@
 
 $(VENV)/installed-dev: pyproject.toml | $(VENV)/bin/python
-	$(VENV)/bin/python $(INSTALL) --editable '.[dev,experiments]'
+	$(VENV)/bin/python $(INSTALL) --editable '.[dev,experiments,study]'
 	@touch $@ $(VENV)/installed-run
 
 # torch comes first and on its own, so that botorch takes this version and not another.
 $(BENCH_VENV)/installed-bench: pyproject.toml | $(BENCH_VENV)/bin/python
 	$(BENCH_VENV)/bin/python $(INSTALL) torch==2.13.0
-	$(BENCH_VENV)/bin/python $(INSTALL) --editable '.[bench,experiments]'
+	$(BENCH_VENV)/bin/python $(INSTALL) --editable '.[bench,experiments,study]'
 	@touch $@

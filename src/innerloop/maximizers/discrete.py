@@ -49,7 +49,7 @@ class Ordinal:
         share = np.asarray(level, dtype=np.float64) / (self.count - 1)
         if self.ratio == 1.0:
             return share
-        return np.asarray(np.log1p(share * (self.ratio - 1.0)) / np.log(self.ratio))
+        return np.asarray(np.log1p(share * (self.ratio - 1.0)) / np.log1p(self.ratio - 1.0))
 
     def level(self, u: Array) -> NDArray[np.int64]:
         """The level nearest to each coordinate, any shape."""

@@ -21,6 +21,8 @@ from innerloop.surrogate.gaussian_process import Posterior
 
 #: "ei" integrates over the unknown best where there is noise.
 ACQUISITIONS = ("ei", "pi", "sr", "ucb", "es", "kg")
+# Smaller improvements, in units of the spread of the values, are not worth a trial: look elsewhere.
+_WORTHWHILE = 1e-6
 # Where entropy search and knowledge gradient look for the optimum: the best observations and a
 # spread of points.
 _BEST, _SPREAD = 8, 24
@@ -35,11 +37,11 @@ def acquisition(
     generator: np.random.Generator,
 ) -> Utility | Lookahead:
     """The utility of that name; noisy: whether noise keeps the best so far from being known."""
-    fitted = posterior.fitted
+    best = float(posterior.fitted.max())
     if name == "ei":
-        return NoisyExpectedImprovement() if noisy else ExpectedImprovement(float(fitted.max()))
+        return NoisyExpectedImprovement() if noisy else ExpectedImprovement(best + _WORTHWHILE)
     if name == "pi":
-        return ProbabilityOfImprovement(float(fitted.max()))
+        return ProbabilityOfImprovement(best + _WORTHWHILE)
     if name == "sr":
         return SimpleRegret()
     if name == "ucb":

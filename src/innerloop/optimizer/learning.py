@@ -21,6 +21,8 @@ from innerloop.surrogate.kernels import Matern52
 # With this many results hyperparameters no longer change with every one of them; from there on
 # they are fitted again when the number of results has grown by this share.
 _FIT_ALWAYS_UP_TO, _FIT_AFTER = 150, 0.05
+# Functions without noise are followed down to this variance, in units of that of the values.
+_SMALLEST_NOISE = 1e-10
 # Noise with a smaller variance than this, in units of that of the values, is as good as none.
 _NEGLIGIBLE_NOISE = 1e-4
 
@@ -112,12 +114,18 @@ def _fit(results: Results, outputs: Outputs, start: GaussianProcess | None) -> _
     t = outputs.forward(results.values)
     given = (results.noise_sd * outputs.slope(results.values)) ** 2
     known = ~np.isnan(given)
-    gp = fit(results.X, t, noise=given if known.all() else None, start=start)
+    gp = fit(
+        results.X,
+        t,
+        noise=given if known.all() else None,
+        start=start,
+        smallest_noise=_SMALLEST_NOISE,
+    )
     noise = float(np.mean(gp.noise))
     conditioned = GaussianProcess(gp.kernel, gp.mean, np.where(known, given, noise))
     likelihood = conditioned.condition(results.X, t).log_likelihood
     # Densities of the values themselves, so that scalings can be compared.
-    density = likelihood + float(np.log(outputs.slope(results.values)).sum())
+    density = likelihood + float(outputs.log_slope(results.values).sum())
     return _Fitted(
         GaussianProcess(gp.kernel, gp.mean, noise),
         density + Priors().log_density(gp, results.X.shape[1]),

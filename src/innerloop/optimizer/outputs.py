@@ -16,6 +16,8 @@ from innerloop.optimizer.trials import Prediction
 
 # Gaps beyond so many typical ones are all the same: just bad.
 _LARGEST_GAP = 1e6
+# The typical gap is at least this share of a large one.
+_SMALLEST_SHARE = 1e-2
 _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(32)
 _WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
 
@@ -40,9 +42,7 @@ class Outputs:
         """The scaling under which values (n,) have mean 0 and standard deviation 1."""
         best = float((sign * values).max() * sign)
         gaps = _difference(best, values) * sign
-        # Halves, because the median is a mean of two that might overflow.
-        typical = 2.0 * float(np.median(0.5 * gaps[gaps > 0.0])) if (gaps > 0.0).any() else 1.0
-        raw = Outputs(sign, best, _finite(typical), bent)
+        raw = Outputs(sign, best, _typical(gaps[gaps > 0.0]), bent)
         t = raw.forward(values)
         scale = float(t.std())
         return replace(raw, location=float(t.mean()), scale=scale if scale > 0.0 else 1.0)
@@ -54,11 +54,15 @@ class Outputs:
         t: Array = (bent + np.maximum(-gap, 0.0) - self.location) / self.scale
         return t
 
+    def log_slope(self, values: Array) -> Array:
+        """log |dt / dvalue|, any shape."""
+        stretch = np.log1p(np.maximum(self._gap(values), 0.0)) if self.bent else 0.0
+        slope: Array = np.zeros(np.shape(values)) - stretch
+        return slope - np.log(self.typical) - np.log(self.scale)
+
     def slope(self, values: Array) -> Array:
         """|dt / dvalue|, any shape."""
-        stretch = 1.0 + np.maximum(self._gap(values), 0.0) if self.bent else 1.0
-        slope: Array = np.ones(np.shape(values)) / (self.typical * self.scale * stretch)
-        return slope
+        return np.exp(self.log_slope(values))
 
     def backward(self, t: Array) -> Array:
         """The values that the surrogate would see as t, any shape."""
@@ -84,6 +88,14 @@ class Outputs:
         with np.errstate(over="ignore"):
             gap = self.sign * _difference(self.best, values) / self.typical
         return np.minimum(gap, _LARGEST_GAP)
+
+
+def _typical(gaps: Array) -> float:
+    """The median of gaps (k,) above 0; more if most values crowd around the best one."""
+    if not gaps.size:
+        return 1.0
+    middle, large = np.quantile(gaps, [0.5, 0.9], method="lower")
+    return _finite(max(float(middle), _SMALLEST_SHARE * float(large)))
 
 
 def _finite(value: float) -> float:

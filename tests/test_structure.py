@@ -23,6 +23,9 @@ LAYERS = [
     "space",
     "optimizer",
     "run",
+    "integrations",
+    "report",
+    "cli",
 ]
 
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from innerloop.errors import InnerLoopError, InputError, NumericalError
     from innerloop.optimizer.optimizer import Optimizer
     from innerloop.optimizer.trials import Certificate, Prediction, Trial
+    from innerloop.run.run import Result, maximize, minimize
     from innerloop.space.parameters import Choice, Integer, Real
     from innerloop.space.space import Space
     from innerloop.suggesting import Batch, suggest
@@ -61,6 +62,7 @@ __all__ = [
     "Priors",
     "ProbabilityOfImprovement",
     "Real",
+    "Result",
     "SimpleRegret",
     "Space",
     "SquaredExponential",
@@ -70,6 +72,8 @@ __all__ = [
     "expected_utility",
     "fit",
     "iid_normal",
+    "maximize",
+    "minimize",
     "posterior_draws",
     "prior_draws",
     "sobol_normal",
@@ -93,6 +97,7 @@ _MODULES = {
     "errors": ("InnerLoopError", "InputError", "NumericalError"),
     "optimizer.optimizer": ("Optimizer",),
     "optimizer.trials": ("Certificate", "Prediction", "Trial"),
+    "run.run": ("Result", "maximize", "minimize"),
     "space.parameters": ("Choice", "Integer", "Real"),
     "space.space": ("Space",),
     "suggesting": ("Batch", "suggest"),

@@ -24,7 +24,7 @@ def nearest(X: Array, low: Array, high: Array, A: Array, b: Array) -> Array:
         for i, a in enumerate(A):
             multipliers[:, i] = 0.0
             multipliers[:, i] = _multiplier(X - multipliers @ A, low, high, a, b[i])
-        if np.abs(multipliers - before).max() < _TOLERANCE:
+        if np.abs(multipliers - before).max(initial=0.0) < _TOLERANCE:
             break
     return np.minimum(np.maximum(X - multipliers @ A, low), high)
 

@@ -24,7 +24,7 @@ _FIT_ALWAYS_UP_TO, _FIT_AFTER = 150, 0.05
 # Functions without noise are followed down to this variance, in units of that of the values.
 _SMALLEST_NOISE = 1e-10
 # Noise with a smaller variance than this, in units of that of the values, is as good as none.
-_NEGLIGIBLE_NOISE = 1e-4
+_NEGLIGIBLE_NOISE = 1e-2
 
 
 class Results(NamedTuple):

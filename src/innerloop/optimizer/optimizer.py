@@ -129,7 +129,7 @@ class Optimizer:
         """
         started = time.perf_counter()
         number = 1 if n is None else checks.count("n", n)
-        self._expire()
+        self.expire()
         results, learned = self._results(), None
         if len(results.values):
             learned = self._learn()
@@ -271,8 +271,8 @@ class Optimizer:
             )
         return known
 
-    def _expire(self) -> None:
-        """Give up pending trials that have taken too long."""
+    def expire(self) -> None:
+        """Give up pending trials that have taken longer than `expire` says; `ask` does it too."""
         if self._settings.expire is None:
             return
         now = time.time()

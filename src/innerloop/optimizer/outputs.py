@@ -62,7 +62,8 @@ class Outputs:
 
     def slope(self, values: Array) -> Array:
         """|dt / dvalue|, any shape."""
-        return np.exp(self.log_slope(values))
+        slope: Array = np.exp(self.log_slope(values))
+        return slope
 
     def backward(self, t: Array) -> Array:
         """The values that the surrogate would see as t, any shape."""

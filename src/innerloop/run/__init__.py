@@ -1,0 +1,1 @@
+"""Running a function to its optimum on any executor of `concurrent.futures`."""

@@ -1,0 +1,81 @@
+"""What came of a call of f: values as an optimizer takes them, or why there is none."""
+
+from __future__ import annotations
+
+import pickle
+import reprlib
+import traceback
+from concurrent.futures import CancelledError, Future
+from typing import Any, NamedTuple
+
+from innerloop.errors import InputError
+from innerloop.optimizer.optimizer import Optimizer
+from innerloop.optimizer.trials import Trial
+from innerloop.run.calling import evaluate
+
+_SHORT = reprlib.Repr()
+_SHORT.maxstring = _SHORT.maxother = 120
+
+
+class Outcome(NamedTuple):
+    """What f returned, or the exception there was instead."""
+
+    returned: Any
+    exception: BaseException | None
+
+    @staticmethod
+    def of(future: Future[Any]) -> Outcome:
+        """The outcome of a future that is done."""
+        try:
+            exception = future.exception()
+        except CancelledError:
+            exception = CancelledError("the executor cancelled it")
+        return Outcome(None if exception else future.result(), exception)
+
+
+def describe(exception: BaseException) -> str:
+    """The exception with its traceback, and with that of a worker where it came from one."""
+    return "".join(traceback.format_exception(exception))
+
+
+def last_line(text: str | None) -> str:
+    """The last line that says something: of a traceback, which exception it was."""
+    lines = [line for line in (text or "").splitlines() if line.strip()]
+    return lines[-1].strip() if lines else "no reason given"
+
+
+def tell(optimizer: Optimizer, trial: Trial, outcome: Outcome) -> Trial:
+    """Tell the optimizer what came of the trial; whatever is not a number is a failure."""
+    if outcome.exception is not None:
+        return fail(optimizer, trial, describe(outcome.exception))
+    returned = outcome.returned
+    value, noise_sd = returned, None
+    if isinstance(returned, tuple) and len(returned) == 2 and returned[1] is not None:
+        value, noise_sd = returned
+    try:
+        optimizer.tell(trial.id, value, noise_sd=noise_sd)
+    except Exception:  # conversion of strange objects may raise anything
+        expected = "a number, or a tuple of a number and a noise_sd of 0 or above"
+        return fail(optimizer, trial, f"f must return {expected}, got {_SHORT.repr(returned)}")
+    return optimizer.trials[trial.id]
+
+
+def fail(optimizer: Optimizer, trial: Trial, error: str) -> Trial:
+    """Tell the optimizer that the trial failed, unless somebody else has told it a value."""
+    if optimizer.trials[trial.id].state != "complete":
+        optimizer.tell(trial.id, state="failed", error=error)
+    return optimizer.trials[trial.id]
+
+
+def check_travelling(exception: BaseException | None) -> None:
+    """Raise a clear error if f could not be sent to a worker."""
+    if exception is None or f"in {evaluate.__name__}\n" in describe(exception):
+        return
+    about_pickling = "pickle" in str(exception) or "serialize" in str(exception)
+    if isinstance(exception, pickle.PicklingError) or (
+        about_pickling and isinstance(exception, AttributeError | TypeError)
+    ):
+        raise InputError(
+            "f must be something that other processes can import: a function defined at the top "
+            f"level of a module, not a lambda or a function inside another ({exception})"
+        ) from exception

@@ -1,0 +1,156 @@
+"""Runs on a Dask cluster, one of whose workers is killed, and under MPI."""
+
+import hashlib
+import logging
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+
+import pytest
+
+import innerloop as il
+from innerloop.run.run import minimize
+
+SPACE = il.Space({"x": il.Real(-1.0, 1.0), "y": il.Real(0.0, 1.0), "k": il.Integer(1, 3)})
+PATIENCE = 60.0  # seconds until something that should have happened is taken to have not
+
+
+def chance(params):
+    """A number in [0, 1) that looks random, but is the same wherever it is computed."""
+    return hashlib.sha256(repr(sorted(params.items())).encode()).digest()[0] / 256.0
+
+
+def bowl(params):
+    return params["x"] ** 2 + (params["y"] - 0.3) ** 2 + params["k"]
+
+
+def erratic(params):
+    luck = chance(params)
+    time.sleep(0.01 * luck)
+    if luck < 0.1:
+        raise RuntimeError("bad luck")
+    return bowl(params)
+
+
+class Watched(il.Optimizer):
+    """Remembers how many trials were pending after every ask."""
+
+    after = ()
+
+    def ask(self, n=None, *, fixed=None):
+        asked = super().ask(n, fixed=fixed)
+        self.after = (*self.after, len(self.pending))
+        return asked
+
+
+@pytest.fixture(scope="module")
+def client():
+    distributed = pytest.importorskip("distributed", reason="pip install distributed")
+    cluster = distributed.LocalCluster(
+        n_workers=2,
+        threads_per_worker=4,
+        processes=True,
+        host="127.0.0.1",
+        dashboard_address="127.0.0.1:0",  # any free port
+        silence_logs=logging.CRITICAL,
+    )
+    with cluster, distributed.Client(cluster) as client:
+        yield client
+
+
+def test_a_worker_is_killed_midway(client):
+    """200 trials, 8 always pending, none twice and none lost."""
+    victim = next(iter(client.run(os.getpid).values()))
+    told = []
+
+    def kill(optimizer, trial):
+        told.append(trial.id)
+        if len(told) == 100:
+            os.kill(victim, signal.SIGKILL)
+
+    optimizer = Watched(SPACE, seed=1, seconds=0.01)
+    options = {"n_trials": 200, "batch_size": 8, "executor": client.get_executor()}
+    result = minimize(erratic, optimizer, callbacks=[kill], timeout=PATIENCE, **options)
+    assert victim not in client.run(os.getpid).values()
+    assert result.stopped == "n_trials"
+    assert sorted(told) == list(range(200))
+    assert set(optimizer.after[:-1]) == {8}  # the last ask starts those that are left
+    assert len({tuple(trial.params.values()) for trial in result.trials}) == 200
+    for trial in result.trials:
+        if chance(trial.params) < 0.1:
+            assert "RuntimeError: bad luck" in trial.error
+        else:
+            assert trial.value == bowl(trial.params)
+    assert 5 < len(result.failures) < 50
+
+
+def nanoseconds(params):
+    return time.perf_counter_ns()
+
+
+class Keeping:
+    """An executor that keeps its futures, and with them what Dask knows of their calls."""
+
+    def __init__(self, executor):
+        self.executor, self.kept = executor, []
+
+    def submit(self, *call):
+        self.kept.append(self.executor.submit(*call))
+        return self.kept[-1]
+
+
+def test_repeated_runs_are_evaluated_again(client):
+    """Dask knows calls by their arguments; two runs with one seed share none of them."""
+    executor = Keeping(client.get_executor())
+    options = {"n_trials": 3, "batch_size": 3, "seed": 0, "executor": executor}
+    first, second = minimize(nanoseconds, SPACE, **options), minimize(nanoseconds, SPACE, **options)
+    assert [trial.params for trial in first.trials] == [trial.params for trial in second.trials]
+    values = {trial.value for result in (first, second) for trial in result.trials}
+    assert len(values) == 6
+
+
+def test_a_client_is_no_executor(client):
+    with pytest.raises(il.InputError, match="get_executor"):
+        minimize(bowl, SPACE, n_trials=2, executor=client)
+
+
+SCRIPT = """
+    import os
+    from mpi4py.futures import MPIPoolExecutor
+    import innerloop as il
+    from innerloop.run.run import minimize
+
+    def f(params):
+        if params["x"] < 0.2:
+            raise ValueError("too far left")
+        return params["x"] ** 2 + 1e-12 * os.getpid()
+
+    if __name__ == "__main__":
+        space = il.Space({"x": il.Real(0.0, 1.0), "y": il.Real(0.0, 1.0)})
+        with MPIPoolExecutor() as executor:
+            result = minimize(f, space, n_trials=20, batch_size=4, executor=executor, seed=0)
+        for trial in result.trials:
+            assert (trial.state == "failed") == (trial.params["x"] < 0.2), trial
+        assert all("too far left" in trial.error for trial in result.failures)
+        pids = {round(1e12 * (t.value - t.params["x"] ** 2)) for t in result.trials if t.value}
+        assert os.getpid() not in pids
+        print(result.stopped, len(result.trials), len(result.failures) > 0)
+"""
+
+
+def test_mpi(tmp_path):
+    pytest.importorskip("mpi4py", reason="pip install mpi4py mpich")
+    beside = Path(sys.executable).with_name("mpiexec")
+    mpiexec = str(beside) if beside.exists() else shutil.which("mpiexec")
+    if mpiexec is None:
+        pytest.skip("there is no mpiexec: pip install mpich")
+    script = tmp_path / "script.py"
+    script.write_text(textwrap.dedent(SCRIPT))
+    command = [mpiexec, "-n", "3", sys.executable, "-m", "mpi4py.futures", str(script)]
+    run = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE)
+    assert run.stdout == "n_trials 20 True\n", run.stderr

@@ -66,9 +66,18 @@ class Ordinal:
         """The nearest valid coordinates: (..., 1) -> (..., 1)."""
         return self.position(self.level(coordinates))
 
+    def quantile(self, u: Array) -> Array:
+        """Coordinates to which u in [0, 1) leads, any shape: uniform to levels, or along the scale.
+
+        Levels that are evenly spaced are equally likely; others by the room they have.
+        """
+        if self.ratio != 1.0:
+            return self.snap(u)
+        return self.position(np.minimum(np.floor(u * self.count), self.count - 1))
+
     def draw(self, size: int, generator: np.random.Generator) -> Array:
-        """Coordinates of random levels, all equally likely: (size, 1)."""
-        return self.position(generator.integers(self.count, size=(size, 1)))
+        """Coordinates of random levels: (size, 1)."""
+        return self.quantile(generator.random((size, 1)))
 
     def moves(self, coordinates: Array, generator: np.random.Generator) -> Moves:
         """Where to go in one move from each of (N, 1)."""

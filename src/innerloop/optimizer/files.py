@@ -58,7 +58,7 @@ def read(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 def _body(content: Mapping[str, Any]) -> str:
-    return json.dumps(content, allow_nan=False, ensure_ascii=False)
+    return json.dumps(content, allow_nan=False)
 
 
 def _checksum(text: str) -> str:

@@ -57,8 +57,9 @@ class Outputs:
     def log_slope(self, values: Array) -> Array:
         """log |dt / dvalue|, any shape."""
         stretch = np.log1p(np.maximum(self._gap(values), 0.0)) if self.bent else 0.0
-        slope: Array = np.zeros(np.shape(values)) - stretch
-        return slope - np.log(self.typical) - np.log(self.scale)
+        constant = np.log(self.typical) + np.log(self.scale)
+        slope: Array = np.zeros(np.shape(values)) - stretch - constant
+        return slope
 
     def slope(self, values: Array) -> Array:
         """|dt / dvalue|, any shape."""

@@ -115,12 +115,15 @@ class Parameter(ABC):
         return None if self.count is None or self.count == 1 else Ordinal(column, self.count)
 
     def quantile(self, u: Array) -> Array:
-        """The points to which u (n,) in [0, 1) leads, uniform to uniform: (n, width)."""
+        """The points to which u (n,) in [0, 1) leads, uniform along the scale: (n, width)."""
         if self.count is None:
             return u[:, None]
-        return self._points(np.minimum((u * self.count).astype(np.int64), self.count - 1))
+        block = self.discrete(0)
+        if isinstance(block, Ordinal):
+            return block.quantile(u[:, None])
+        return self.points(np.minimum((u * self.count).astype(np.int64), self.count - 1))
 
-    def _points(self, levels: NDArray[np.int64]) -> Array:
+    def points(self, levels: NDArray[np.int64]) -> Array:
         """The coordinates of values by their number: (n,) -> (n, width)."""
         block = self.discrete(0)
         if block is None:
@@ -130,7 +133,7 @@ class Parameter(ABC):
         return block.position(levels)[:, None]
 
     def _point(self, level: int) -> tuple[float, ...]:
-        return tuple(self._points(np.array([level]))[0].tolist())
+        return tuple(self.points(np.array([level]))[0].tolist())
 
     def _level(self, coordinates: Sequence[float]) -> int:
         """The number of the value nearest to any coordinates."""

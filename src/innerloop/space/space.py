@@ -156,7 +156,7 @@ class Space:
         if self.count is None or self.count > limit:
             return None
         kinds = [kind for kind in self._kinds.values() if kind.width]
-        points = [p.quantile((np.arange(n) + 0.5) / n) for p in kinds if (n := p.count)]
+        points = [kind.points(np.arange(kind.count)) for kind in kinds if kind.count]
         levels = np.unravel_index(np.arange(self.count), [len(places) for places in points])
         X = np.hstack([places[level] for places, level in zip(points, levels, strict=True)])
         return X[self._whole.contains(X, 0.0)]

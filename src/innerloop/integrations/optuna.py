@@ -1,0 +1,255 @@
+"""A sampler for Optuna: `optuna.create_study(sampler=InnerLoopSampler())`."""
+
+from __future__ import annotations
+
+import secrets
+import threading
+import time
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+try:
+    from optuna.distributions import BaseDistribution
+    from optuna.samplers import BaseSampler
+    from optuna.study import Study, StudyDirection
+    from optuna.trial import FrozenTrial, TrialState
+except ImportError as error:
+    raise ImportError("InnerLoopSampler needs Optuna: pip install 'innerloop[study]'") from error
+
+from innerloop import checks
+from innerloop.errors import InputError
+from innerloop.integrations.optuna_memory import Memory
+from innerloop.integrations.optuna_space import at_quantile, external, searchable
+from innerloop.integrations.optuna_trials import (
+    Known,
+    about_to_choose,
+    complete,
+    known_of,
+    plan,
+    running,
+)
+from innerloop.optimizer.settings import Settings, default_initial
+
+# Values of a parameter in so many consecutive trials that start a study are evenly spread.
+_SPREAD = 16
+
+
+class _Ask(NamedTuple):
+    """A trial that asks for parameters, and all trials of its study."""
+
+    study: Study
+    trial: FrozenTrial
+    trials: Sequence[FrozenTrial]
+
+
+class InnerLoopSampler(BaseSampler):
+    """Gaussian process and batch acquisition functions, as `innerloop.Optimizer` uses them.
+
+    seed: with the number of a trial it settles what is chosen, so that a study on disk that is
+    resumed goes on exactly as it would have; drawn at random if None. n_startup_trials: trials
+    that have to be finished before the model is used; by default some that suit the space.
+    acquisition: "ei", "pi", "sr", "ucb", "es" or "kg"; form, parallelism and maximizer as in
+    `innerloop.suggest`. seconds: about how long a choice may take; by default until the maximizer
+    converges, which is milliseconds. expire: seconds after which a running trial no longer counts
+    as pending, for workers that die. independent_sampler: chooses what comes before the model and
+    all parameters that are not in every trial; by default these are spread evenly, and modelled
+    given the values that the trial has already, once there are results with them.
+
+    Running trials are pending points, also those of other processes on the same storage. Failed
+    trials, values that are not finite and trials that violate a constraint make their surroundings
+    less attractive (with "ei" and "pi"). A pruned trial counts with its last value, moved between
+    the median and the worst of the complete ones.
+    """
+
+    def __init__(
+        self,
+        *,
+        seed: int | None = None,
+        n_startup_trials: int | None = None,
+        acquisition: str = "ei",
+        form: str | None = None,
+        parallelism: str = "greedy",
+        maximizer: str = "lbfgs",
+        seconds: float | None = None,
+        expire: float | None = None,
+        independent_sampler: BaseSampler | None = None,
+    ) -> None:
+        if n_startup_trials not in (None, 0):
+            checks.count("n_startup_trials", n_startup_trials)
+        if independent_sampler is not None:
+            checks.instance(
+                "independent_sampler", independent_sampler, BaseSampler, "a sampler of Optuna"
+            )
+        self._startup = n_startup_trials
+        self._independent = independent_sampler
+        self._settings = Settings(
+            direction="minimize",
+            seed=_random_seed() if seed is None else seed,
+            acquisition=acquisition,
+            form=form,
+            parallelism=parallelism,
+            maximizer=maximizer,
+            seconds=seconds,
+            initial=1,
+            expire=expire,
+        )
+        self._lock = threading.Lock()
+        self._memory: Memory | None = None
+
+    @property
+    def seed(self) -> int:
+        """The seed, drawn at random if none was given."""
+        return self._settings.seed
+
+    def reseed_rng(self) -> None:
+        """Draw another seed, so that copies of this sampler differ from each other."""
+        self._settings = replace(self._settings, seed=_random_seed())
+        if self._independent is not None:
+            self._independent.reseed_rng()
+
+    def before_trial(self, study: Study, trial: FrozenTrial) -> None:
+        """Tell the independent sampler, if there is one."""
+        if self._independent is not None:
+            self._independent.before_trial(study, trial)
+
+    def after_trial(
+        self, study: Study, trial: FrozenTrial, state: TrialState, values: Sequence[float] | None
+    ) -> None:
+        """Tell the independent sampler, if there is one."""
+        if self._independent is not None:
+            self._independent.after_trial(study, trial, state, values)
+
+    def infer_relative_search_space(
+        self, study: Study, trial: FrozenTrial
+    ) -> dict[str, BaseDistribution]:
+        """Parameters that all complete trials have, with their present distributions."""
+        _refuse_several_objectives(study)
+        trials = study._get_trials(deepcopy=False, use_cache=True)
+        with self._lock:
+            return self._memory_of(_Ask(study, trial, trials)).common_space(trials)
+
+    def sample_relative(
+        self, study: Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]
+    ) -> dict[str, Any]:
+        """Values for the whole search space, which others see as pending from now on."""
+        _refuse_several_objectives(study)
+        space = {name: each for name, each in search_space.items() if searchable(each)}
+        if not space:
+            return {}
+        startup = default_initial(len(space)) if self._startup is None else self._startup
+        with self._lock:
+            # What others plan may have changed since any list of trials was kept.
+            trials = study._get_trials(deepcopy=False, use_cache=False)
+            return self._choose(_Ask(study, trial, trials), space, startup, known_of(trial))
+
+    def sample_independent(
+        self,
+        study: Study,
+        trial: FrozenTrial,
+        param_name: str,
+        param_distribution: BaseDistribution,
+    ) -> Any:
+        """A value for a parameter that is not in every trial, or that comes before the model."""
+        _refuse_several_objectives(study)
+        if self._independent is not None:
+            return self._independent.sample_independent(
+                study, trial, param_name, param_distribution
+            )
+        if searchable(param_distribution):
+            with self._lock:
+                trials = study._get_trials(deepcopy=False, use_cache=True)
+                ask = _Ask(study, trial, trials)
+                chosen = self._given_the_others(ask, param_name, param_distribution)
+            if param_name in chosen:
+                return chosen[param_name]
+        return self._spread(trial.number, param_name, param_distribution)
+
+    def _given_the_others(
+        self, ask: _Ask, name: str, distribution: BaseDistribution
+    ) -> dict[str, Any]:
+        """Values for parameters of this branch, given those that the trial has already.
+
+        Nothing if too few trials are known that went the same way.
+        """
+        memory, known = self._memory_of(ask), known_of(ask.trial)
+        if not known.planned and memory.common_space(ask.trials):
+            return {}  # the study has just started
+        if name in known.planned and distribution._contains(known.planned[name]):
+            return {name: external(distribution, known.planned[name])}
+        if not any(name in each.params for each in complete(ask.trials)):
+            return {}
+        known = known.but(name)
+        space = {**memory.common_space(ask.trials, {*known.names, name}), name: distribution}
+        startup = default_initial(len(space.keys() - known.names))
+        if self._startup is not None:
+            startup = min(startup, self._startup)
+        return self._choose(ask, space, startup, known, name)
+
+    def _choose(
+        self,
+        ask: _Ask,
+        space: Mapping[str, BaseDistribution],
+        startup: int,
+        known: Known,
+        *purpose: str,
+    ) -> dict[str, Any]:
+        """Values for a space, given some, or none as long as there are too few results."""
+        started, number = time.perf_counter(), ask.trial.number
+        model = self._memory_of(ask).model(space)
+        finished = model.finished(ask.trials)
+        sign = 1.0 if ask.study.direction == StudyDirection.MAXIMIZE else -1.0
+        belief = model.believe(ask.study, finished, sign) if len(finished) >= startup else None
+        if belief is None:
+            return {}
+        others = running(ask.trials, but=ask.trial, expire=self._settings.expire)
+        places = [model.place(each) for each in others]
+        chosen = model.choose(
+            belief,
+            settings=replace(self._settings, seed=self._seed_for(number, *purpose)),
+            held=model.held(known),
+            finished=finished,
+            pending=[place for place in places if place is not None],
+            others=about_to_choose(others, number),
+            started=started,
+        )
+        plan(ask.study, ask.trial, {**known.planned, **chosen})
+        return {name: external(each, chosen[name]) for name, each in space.items()}
+
+    def _spread(self, number: int, name: str, distribution: BaseDistribution) -> Any:
+        """A random value, but evenly spread over trials that follow each other."""
+        generator = np.random.default_rng(self._seed_for(number // _SPREAD, name, "spread"))
+        place = number % _SPREAD
+        stratum, offset = generator.permutation(_SPREAD)[place], generator.random(_SPREAD)[place]
+        return at_quantile(distribution, float((stratum + offset) / _SPREAD))
+
+    def _seed_for(self, number: int, *purpose: str) -> int:
+        words = (zlib.crc32(each.encode()) for each in purpose)
+        state = np.random.SeedSequence([self.seed, number, *words]).generate_state(1, np.uint64)
+        return int(state[0])
+
+    def _memory_of(self, ask: _Ask) -> Memory:
+        if self._memory is None or not self._memory.is_of(ask.study, ask.trials):
+            self._memory = Memory(ask.study, ask.trials)
+        return self._memory
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_lock": None, "_memory": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._lock = threading.Lock()
+
+
+def _random_seed() -> int:
+    return secrets.randbits(32)
+
+
+def _refuse_several_objectives(study: Study) -> None:
+    if len(study.directions) > 1:
+        raise InputError(
+            f"InnerLoopSampler optimizes one objective, but the study has {len(study.directions)}"
+        )

@@ -1,0 +1,229 @@
+"""A model of one search space of a study: what its trials teach, and the next point to try."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, NamedTuple
+
+import numpy as np
+from optuna.distributions import BaseDistribution
+from optuna.exceptions import StorageInternalError
+from optuna.study import Study
+from optuna.trial import FrozenTrial
+
+from innerloop.checks import Array
+from innerloop.errors import InputError
+from innerloop.integrations.optuna_space import internal, parameter_of
+from innerloop.integrations.optuna_trials import Known, known_of, outcome_of
+from innerloop.optimizer.learning import Learned, Results, learn
+from innerloop.optimizer.proposing import propose
+from innerloop.optimizer.settings import Settings
+from innerloop.optimizer.trials import Trial
+from innerloop.space.space import Space
+from innerloop.surrogate.gaussian_process import Posterior
+
+_FEW_POINTS = 4096
+_LEARNED = "innerloop:learned"
+_VERSION = 1
+# MySQL holds attributes of up to 64 KiB.
+_LONGEST = 60_000
+
+
+class Place(NamedTuple):
+    """A point of the space, as a trial with its values and by its coordinates (d,)."""
+
+    trial: Trial
+    x: Array
+
+
+class Finished(NamedTuple):
+    """A finished trial of this space; value is None if it failed."""
+
+    number: int
+    place: Place
+    value: float | None
+    pruned: bool
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Belief(Learned):
+    """What was learned, with the posterior given the results of some trials, computed once."""
+
+    numbers: tuple[int, ...]
+    results: Results
+    given_results: Posterior
+
+    def posterior(self, results: Results) -> Posterior:
+        """The belief given its results."""
+        return self.given_results if results is self.results else super().posterior(results)
+
+
+class Model:
+    """Learns from the trials that have all parameters of a space, within their present ranges.
+
+    Results outside these are left out: a value that cannot be chosen any more must not count as
+    the best one, and moving it to the nearest end would put a wrong value there.
+    """
+
+    def __init__(self, distributions: Mapping[str, BaseDistribution]) -> None:
+        self.distributions = dict(distributions)
+        self._parameters = {name: parameter_of(each) for name, each in distributions.items()}
+        self.space = Space(self._parameters)
+        self._domain = self.space.domain()
+        self._everything = self.space.everything(_FEW_POINTS)
+        self._name = f"{_LEARNED}:{_digest(sorted(distributions))}"
+        self._identity = _digest(self.space.to_dict())
+        self._finished: dict[int, Finished | None] = {}  # by number
+        self._belief: Belief | None = None
+
+    def finished(self, trials: Sequence[FrozenTrial]) -> list[Finished]:
+        """Finished trials that lie in the space, by number."""
+        known = self._finished
+        for trial in trials:
+            if trial.number not in known and trial.state.is_finished():
+                place = self.place(trial)
+                outcome = outcome_of(trial)
+                known[trial.number] = place and Finished(trial.number, place, *outcome)
+        found = (known.get(trial.number) for trial in trials)
+        return [each for each in found if each is not None]
+
+    def place(self, trial: FrozenTrial) -> Place | None:
+        """Where a trial is or will be evaluated; None if that is not known, or not in the space."""
+        known = known_of(trial)
+        try:
+            values = self.space.check({name: self._value(name, known) for name in self._parameters})
+        except (InputError, KeyError):
+            return None
+        return Place(Trial(trial.number, values), self.space.encode(values))
+
+    def held(self, known: Known) -> dict[str, Any]:
+        """Values that some parameters keep while the others are chosen, if they are in range."""
+        held = {}
+        for name, parameter in self._parameters.items():
+            with contextlib.suppress(InputError, KeyError):
+                held[name] = parameter.check(name, self._value(name, known))
+        return held
+
+    def believe(self, study: Study, finished: Sequence[Finished], sign: float) -> Belief | None:
+        """What the finished trials teach; None if there is no value among them.
+
+        Learned once for given trials, by whichever process comes first: the others find it in the
+        study, and so does one that resumes it.
+        """
+        numbers = tuple(each.number for each in finished)
+        if self._belief is not None and self._belief.numbers == numbers:
+            return self._belief
+        results = self._results(finished, sign)
+        if not len(results.values):
+            return None
+        learned = self._learn(study, numbers, results, sign)
+        self._belief = Belief(
+            **{each.name: getattr(learned, each.name) for each in fields(learned)},
+            numbers=numbers,
+            results=results,
+            given_results=learned.posterior(results),
+        )
+        return self._belief
+
+    def choose(
+        self,
+        belief: Belief,
+        *,
+        settings: Settings,
+        held: Mapping[str, Any],
+        finished: Sequence[Finished],
+        pending: Sequence[Place],
+        others: int,
+        started: float,
+    ) -> dict[str, Any]:
+        """Values of all parameters, the best to try beside what is pending.
+
+        held: values of parameters that are not to be chosen. others: how many other points are
+        being chosen at this moment; the last of a batch of one more is taken.
+        """
+        if len(held) == len(self.distributions):
+            return dict(held)
+        tried = [each.place for each in finished] + list(pending)
+        proposal = propose(
+            1 + others,
+            space=self.space,
+            settings=settings,
+            domain=self.space.domain(held) if held else self._domain,
+            everything=self._everything,
+            drawn=0,
+            results=belief.results,
+            learned=belief,
+            tried=[place.trial for place in tried],
+            pending=self._rows(pending),
+            started=started,
+        )
+        return proposal.params[-1]
+
+    def _value(self, name: str, known: Known) -> Any:
+        """A value as the space knows it; a KeyError if there is none."""
+        if name in known.given:
+            return internal(self.distributions[name], known.given[name])
+        return known.planned[name]
+
+    def _rows(self, places: Sequence[Place]) -> Array:
+        """Coordinates of places: (n, d)."""
+        return np.array([place.x for place in places]).reshape(-1, self.space.d)
+
+    def _results(self, finished: Sequence[Finished], sign: float) -> Results:
+        told = [each for each in finished if each.value is not None]
+        values = np.array([each.value for each in told], dtype=np.float64)
+        return Results(
+            X=self._rows([each.place for each in told]),
+            values=_tempered(values, np.array([each.pruned for each in told], dtype=bool), sign),
+            noise_sd=np.full(len(told), np.nan),
+            failed=self._rows([each.place for each in finished if each.value is None]),
+        )
+
+    def _learn(
+        self, study: Study, numbers: tuple[int, ...], results: Results, sign: float
+    ) -> Learned:
+        """Hyperparameters, as the study has them or learned now, going on from what it has."""
+        stored = self._stored(study)
+        before = Learned.from_dict(stored["learned"]) if stored else None
+        trials = _digest(numbers)
+        if before is not None and stored["space"] == self._identity:
+            is_due = before.is_due(len(results.values))
+            if stored["trials"] == trials or not is_due:
+                return before
+        learned = learn(results, sign, before)
+        self._store(study, {"trials": trials, "learned": learned.to_dict()})
+        return learned
+
+    def _stored(self, study: Study) -> dict[str, Any]:
+        """What was learned last of these parameters, maybe with other ranges; may be empty."""
+        stored = study._storage.get_study_system_attrs(study._study_id).get(self._name) or {}
+        known = stored.get("version") == _VERSION and stored["d"] == self.space.d
+        return stored if known else {}
+
+    def _store(self, study: Study, content: dict[str, Any]) -> None:
+        whole = {"version": _VERSION, "space": self._identity, "d": self.space.d, **content}
+        if len(repr(whole)) <= _LONGEST:
+            # A database that is busy just now loses nothing that could not be learned again.
+            with contextlib.suppress(StorageInternalError):
+                study._storage.set_study_system_attr(study._study_id, self._name, whole)
+
+
+def _tempered(values: Array, pruned: np.ndarray, sign: float) -> Array:
+    """Values (n,) with those of pruned trials between the median and the worst of the others.
+
+    A trial is pruned because it would not have been good; its last value is that of a run cut
+    short, which may be far off either way.
+    """
+    if pruned.all() or not pruned.any():
+        return values
+    badness = -sign * values
+    rest = badness[~pruned]
+    within = np.minimum(np.maximum(badness, np.median(rest)), rest.max())
+    return -sign * np.where(pruned, within, badness)
+
+
+def _digest(content: object) -> str:
+    return hashlib.sha256(repr(content).encode()).hexdigest()[:16]

@@ -24,6 +24,7 @@ LAYERS = [
     "optimizer",
     "run",
     "integrations",
+    "studies",
     "report",
     "cli",
 ]

@@ -1,0 +1,87 @@
+// What the model expects along each parameter: small figures with the same vertical axis.
+
+const FIRST_EFFECTS = 12;
+// So few whole numbers are drawn one by one.
+const FEW_LEVELS = 24;
+
+function drawEffects(host) {
+  const means = model.slices.flatMap(slice => slice.mean);
+  // A prediction far beyond the values seen does not set the scale.
+  const seen = means.filter(mean => prefersLogarithm || !better(worstShown, mean));
+  const ends = [Math.min(...seen, bestValue), Math.max(...seen, bestValue)];
+  const scale = valueScale(prefersLogarithm, ends);
+  const cards = model.slices.map(slice => {
+    const { name } = parameters[slice.parameter];
+    const drawing = html("div", { class: "figure" });
+    figure(drawing, width => drawing.replaceChildren(effect(width, slice, scale)));
+    return html("div", { class: "card" }, html("h3", { title: name }, name), drawing);
+  });
+  const entries = [
+    ["line", "mean-line", "expected value"],
+    ["block", "band", "likely range of the true value"],
+    ["dot", "dot", "trials"],
+    ["ring", "best", "best trial"],
+  ];
+  const grid = html("div", { class: `multiples${cards.length < 3 ? " wide" : ""}` });
+  host.append(legend(entries), withMore(grid, cards, FIRST_EFFECTS, "parameters"));
+}
+
+function effect(width, slice, y) {
+  const parameter = parameters[slice.parameter];
+  const isChoice = parameter.kind === "choice";
+  const { root, area, px, py, box } = plot(width, {
+    height: 210,
+    x: isChoice ? bands(slice.x.map(k => parameter.values[k])) : parameterScale(parameter),
+    y,
+    yTitle: "value",
+    label: `Expected value along ${parameter.name}`,
+  });
+  // What is beyond the axis, or has no logarithm, goes to its end.
+  const top = value => {
+    const place = prefersLogarithm && !(value > 0) ? Infinity : py(value);
+    return Math.min(Math.max(place, box.top - 9), box.bottom + 9);
+  };
+  const column = new Map(slice.x.map((value, k) => [value, k]));
+  const left = value => (!isChoice ? px(value) : column.has(value) ? px(column.get(value)) : null);
+  const at = slice.x.map(left);
+  const line = at.map((x, k) => [x, top(slice.mean[k])]);
+  const high = at.map((x, k) => [x, top(slice.high[k])]);
+  const low = at.map((x, k) => [x, top(slice.low[k])]);
+  const apart = isChoice || (parameter.steps && slice.x.length <= FEW_LEVELS);
+
+  const values = trials.params[slice.parameter];
+  const near = nearness([slice.parameter]);
+  const seen = model.shown
+    .map((id, row) => [left(values[id]), top(trials.value[id]), id, near[row]])
+    .filter(([x]) => x !== null);
+  const strokes = line.map(([x, y]) => `M${x - 9} ${y}h18`).join("");
+  area.append(
+    svg("path", { class: "band", d: apart ? bars(low, high) : between(low, high) }),
+    ...shadedDots(seen, { class: `dot ${crowd(seen)}` }),
+    svg("path", { class: "mean-line", d: isChoice ? strokes : polyline(line) }),
+  );
+  if (apart && !isChoice) area.append(dots(line, { class: "level" }));
+  const best = [left(values[data.best]), top(trials.value[data.best])];
+  if (best[0] !== null) area.append(shapes("ring", [best], 5.5, { class: "best" }));
+
+  tips(root, width, (x, y) => {
+    const gaps = at.map(place => Math.abs(place - x));
+    const k = gaps.indexOf(Math.min(...gaps));
+    const mark = nearest(seen, x, y, 8);
+    const here = [
+      paramLine(slice.parameter, slice.x[k]),
+      `expected ${valueText(slice.mean[k])}`,
+      `likely ${valueText(slice.low[k])} to ${valueText(slice.high[k])}`,
+    ];
+    return mark ? [...here, "", ...trialLines(mark[2])] : here;
+  });
+  return root;
+}
+
+function bars(low, high) {
+  return low.map(([x, y], k) => `M${x - 5} ${y}h10V${high[k][1]}h-10Z`).join("");
+}
+
+function between(low, high) {
+  return `${polyline(high)}${polyline([...low].reverse()).replace("M", "L")}Z`;
+}

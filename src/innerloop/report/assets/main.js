@@ -1,0 +1,20 @@
+// Draws every section that is on the page.
+
+const SECTIONS = {
+  convergence: drawConvergence,
+  importance: drawImportance,
+  effects: drawEffects,
+  map: drawMap,
+  next: drawNext,
+  parallel: drawParallel,
+  certificates: drawCertificates,
+  timings: drawTimings,
+  failures: drawFailures,
+  trials: drawTrials,
+};
+
+for (const [name, draw] of Object.entries(SECTIONS)) {
+  const host = document.querySelector(`#${name} > .content`);
+  if (host) draw(host);
+}
+document.documentElement.dataset.drawn = "yes";

@@ -1,0 +1,147 @@
+// Expected value and expected improvement over two parameters that the reader chooses.
+
+const PANELS = [
+  { kind: "mean", title: "Expected value", ramp: "value" },
+  { kind: "improvement", title: "Expected improvement", ramp: "gain" },
+];
+
+function drawMap(host) {
+  if (!model.maps.length) {
+    drawImprovement(host);
+    return;
+  }
+  const axes = { across: model.maps[0].x, up: model.maps[0].y };
+  const panels = PANELS.map(about => {
+    const drawing = html("div", { class: "figure layered" });
+    const bar = html("div");
+    const card = html("div", { class: "card" }, html("h3", {}, about.title), drawing, bar);
+    return { ...about, drawing, bar, card };
+  });
+  const redraw = () => panels.forEach(panel => landscape(panel, axes));
+  host.append(mapControls(axes, redraw));
+  host.append(html("div", { class: "multiples wide" }, ...panels.map(panel => panel.card)));
+  const entries = [
+    ["dot", "dot", "trials"],
+    ["ring", "best", "best trial"],
+  ];
+  if (pending.length) entries.push(["ring", "running", "still running"]);
+  if (data.next.length) entries.push(["diamond", "next", "next points"]);
+  host.append(legend(entries));
+  panels.forEach(panel => figure(panel.drawing, () => landscape(panel, axes)));
+}
+
+// Two lists of parameters; choosing the same one twice swaps them.
+function mapControls(axes, redraw) {
+  const choices = [...new Set(model.maps.flatMap(each => [each.x, each.y]))];
+  if (choices.length < 3) return "";
+  const lists = {};
+  const show = () => {
+    for (const [key, list] of Object.entries(lists)) list.value = String(axes[key]);
+  };
+  const labels = [
+    ["across", "up", "across"],
+    ["up", "across", "upwards"],
+  ].map(([key, other, label]) => {
+    const options = choices.map(k => html("option", { value: k }, parameters[k].name));
+    lists[key] = html("select", {}, ...options);
+    lists[key].addEventListener("change", () => {
+      const chosen = Number(lists[key].value);
+      if (chosen === axes[other]) axes[other] = axes[key];
+      axes[key] = chosen;
+      show();
+      redraw();
+    });
+    return html("label", {}, label, lists[key]);
+  });
+  show();
+  return html("div", { class: "controls" }, ...labels);
+}
+
+function landscape(panel, { across, up }) {
+  const { kind, drawing, bar } = panel;
+  const width = drawing.clientWidth;
+  if (width === 0) return;
+  const height = Math.round(Math.min(Math.max(0.8 * width, 240), 400));
+  const names = [parameters[across].name, parameters[up].name];
+  const { root, area, px, py, box } = plot(width, {
+    height,
+    x: parameterScale(parameters[across], false),
+    y: parameterScale(parameters[up], false),
+    xTitle: names[0],
+    yTitle: names[1],
+    bare: true,
+    label: `${panel.title} over ${names[0]} and ${names[1]}`,
+  });
+  const cells = cellsOf(across, up, kind);
+  const shades = shadesOf(cells.values, kind);
+  const canvas = html("canvas", { "aria-hidden": "true" });
+  paint(canvas, { width, height, box, cells, shares: shades.share, colour: ramp(panel.ramp) });
+
+  const near = nearness([across, up]);
+  const spot = id => [px(trials.params[across][id]), py(trials.params[up][id]), id];
+  const seen = model.shown.map((id, row) => [...spot(id), near[row]]);
+  const waiting = pending.map(spot);
+  const ahead = data.next.map(({ params }, k) => [px(params[across]), py(params[up]), k]);
+  const size = crowd(seen);
+  area.append(
+    ...shadedDots(seen, { class: `dot ${size} halo` }),
+    ...shadedDots(seen, { class: `dot ${size}` }),
+    ...haloed("ring", waiting, 4.5, "running"),
+    ...haloed("diamond", ahead, 5.5, "next"),
+    ...haloed("ring", [spot(data.best)], 6.5, "best"),
+  );
+  drawing.replaceChildren(canvas, root);
+  bar.replaceChildren(colourBar(panel.ramp, ...shades.ends));
+
+  tips(root, width, (x, y) => {
+    const next = nearest(ahead, x, y, 10);
+    if (next) return nextLines(next[2]);
+    const trial = nearest([...seen, ...waiting], x, y, 10);
+    if (trial) return trialLines(trial[2]);
+    const i = Math.floor(((x - box.left) / (box.right - box.left)) * cells.m);
+    const j = Math.floor(((box.bottom - y) / (box.bottom - box.top)) * cells.n);
+    if (i < 0 || j < 0 || i >= cells.m || j >= cells.n) return null;
+    const value = cells.values[cells.cell(i, j)];
+    if (value === null) return ["not allowed by the constraints"];
+    return [panel.title, shades.text(value)];
+  });
+}
+
+function haloed(shape, marks, r, name) {
+  return [`${name} halo`, name].map(classes => shapes(shape, marks, r, { class: classes }));
+}
+
+// With a single parameter: expected improvement as a line.
+function drawImprovement(host) {
+  const slice = model.slices[0];
+  const parameter = parameters[slice.parameter];
+  const isChoice = parameter.kind === "choice";
+  const drawing = html("div", { class: "figure" });
+  const entries = [["line", "gain-line", "expected improvement"]];
+  if (data.next.length) entries.push(["diamond", "next", "next points"]);
+  host.append(drawing, legend(entries));
+  figure(drawing, width => {
+    const most = Math.max(...slice.improvement);
+    const { root, area, px, py } = plot(width, {
+      height: 240,
+      x: isChoice ? bands(slice.x.map(k => parameter.values[k])) : parameterScale(parameter),
+      y: linear(0, most > 0 ? 1.08 * Math.min(most, 1e308) : 1),
+      xTitle: parameter.name,
+      yTitle: "expected improvement",
+      label: `Expected improvement along ${parameter.name}`,
+    });
+    const left = value => px(isChoice ? slice.x.indexOf(value) : value);
+    const at = slice.x.map((value, k) => [left(value), py(slice.improvement[k])]);
+    const strokes = at.map(([x, y]) => `M${x - 12} ${y}h24`).join("");
+    const ahead = data.next.map(({ params }, k) => [left(params[0]), py(0) - 6, k]);
+    area.append(
+      svg("path", { class: "gain-line", d: isChoice ? strokes : polyline(at) }),
+      shapes("diamond", ahead, 5, { class: "next" }),
+    );
+    tips(root, width, (x, y) => {
+      const mark = nearest(ahead, x, y);
+      return mark && nextLines(mark[2]);
+    });
+    drawing.replaceChildren(root);
+  });
+}

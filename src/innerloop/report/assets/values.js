@@ -1,0 +1,159 @@
+// The data of the page, and how values are placed and coloured.
+
+const data = JSON.parse(document.getElementById("data").textContent);
+const { parameters, trials, model } = data;
+const [PENDING, COMPLETE, FAILED] = [0, 1, 2];
+const STATE_NAMES = ["running", "complete", "failed", "given up"];
+const everyTrial = trials.state.map((_, id) => id);
+const complete = everyTrial.filter(id => trials.state[id] === COMPLETE);
+const pending = everyTrial.filter(id => trials.state[id] === PENDING);
+const failed = everyTrial.filter(id => trials.state[id] >= FAILED);
+
+const lastTold = trials.told.reduce((last, time) => Math.max(last, time ?? 0), 0);
+
+const better = data.minimize ? (a, b) => a < b : (a, b) => a > b;
+const lowest = complete.reduce((low, id) => Math.min(low, trials.value[id]), Infinity);
+const highest = complete.reduce((high, id) => Math.max(high, trials.value[id]), -Infinity);
+const bestValue = data.minimize ? lowest : highest;
+const canBeLogarithmic = lowest > 0 && highest / lowest > 3;
+const prefersLogarithm = lowest > 0 && highest / lowest > 50;
+
+// More digits than usual where all values are nearly the same.
+const valueDigits = (() => {
+  const largest = Math.max(Math.abs(lowest), Math.abs(highest));
+  const half = highest / 2 - lowest / 2;
+  return half > 0 && half < largest
+    ? Math.min(4 + Math.floor(Math.log10(largest) - Math.log10(half)), 15)
+    : 4;
+})();
+
+function valueText(value, more = 0) {
+  return number(value, valueDigits + more);
+}
+
+// Where a linear axis ends: a few values that are far worse than all others are left outside.
+const worstShown = (() => {
+  const worst = data.minimize ? highest : lowest;
+  const gaps = complete
+    .map(id => Math.abs(trials.value[id] / 2 - bestValue / 2))
+    .sort((a, b) => a - b);
+  const usual = gaps[Math.floor(0.9 * (gaps.length - 1))];
+  if (gaps.length < 10 || !(gaps[gaps.length - 1] > 4 * usual) || usual === 0) return worst;
+  return bestValue + (data.minimize ? 2 : -2) * 1.3 * usual;
+})();
+
+// A scale for values, with others that have to be seen too.
+function valueScale(log, others = []) {
+  const all = [bestValue, worstOn(log), ...others];
+  const usable = log ? all.filter(value => value > 0) : all;
+  const low = Math.min(...usable);
+  const high = Math.max(...usable);
+  return log ? paddedLogarithmic(low, high) : linear(...padded(low, high));
+}
+
+// The worst value on a scale.
+function worstOn(log) {
+  return !log ? worstShown : data.minimize ? highest : lowest;
+}
+
+// 1 for the best value, 0 for the worst that is shown.
+const goodness = (() => {
+  const worst = worstOn(prefersLogarithm);
+  if (worst === bestValue) return () => 1;
+  const scale = prefersLogarithm ? logarithmic(worst, bestValue) : linear(worst, bestValue);
+  return value => Math.min(Math.max(scale.at(value), 0), 1);
+})();
+
+// How long a trial took, if both ends are known.
+function lasted(id) {
+  if (trials.asked[id] === null || trials.told[id] === null) return null;
+  return Math.max(trials.told[id] - trials.asked[id], 0);
+}
+
+// From what recedes into the page to what stands out from it.
+const RAMPS = {
+  light: {
+    value: ["#e4e9ef", "#aecbe2", "#5f9ecb", "#1f6bab", "#0a3766"],
+    gain: ["#eff2f1", "#c0e0d6", "#6dbca6", "#1c8b70", "#094d3d"],
+  },
+  dark: {
+    value: ["#26313d", "#2b5573", "#3a84b6", "#74b8e2", "#c9e8fb"],
+    gain: ["#222c2e", "#1e4c45", "#298170", "#50bfa3", "#bff3e3"],
+  },
+};
+
+function ramp(name) {
+  const stops = RAMPS[document.documentElement.dataset.theme][name].map(hex =>
+    [1, 3, 5].map(k => parseInt(hex.slice(k, k + 2), 16)),
+  );
+  return share => {
+    const place = Math.min(Math.max(share, 0), 1) * (stops.length - 1);
+    const k = Math.min(Math.floor(place), stops.length - 2);
+    return stops[k].map((from, c) => Math.round(from + (place - k) * (stops[k + 1][c] - from)));
+  };
+}
+
+// A bar that says which colour is which number.
+function colourBar(name, left, right) {
+  const colour = ramp(name);
+  const stops = [0, 0.25, 0.5, 0.75, 1].map(share => `rgb(${colour(share)})`);
+  const bar = html("span", { class: "bar" });
+  bar.style.background = `linear-gradient(to right, ${stops})`;
+  return html("div", { class: "colours" }, left, bar, right);
+}
+
+// The numbers of all trials, with some room beyond the ends.
+function trialScale() {
+  const last = everyTrial.length - 1;
+  const room = Math.max(0.02 * last, 0.5);
+  return linear(-room, last + room, { whole: true });
+}
+
+const MOST_IN_TIP = 8;
+const byImportance = model ? model.importance.map(([k]) => k) : parameters.map((_, k) => k);
+
+function paramLine(k, value) {
+  const { name } = parameters[k];
+  return `${shorten(name, 160)}: ${shorten(parameterText(parameters[k], value), 200)}`;
+}
+
+function paramLines(valueOf) {
+  const shown = byImportance.slice(0, MOST_IN_TIP);
+  const lines = shown.map(k => paramLine(k, valueOf(k)));
+  const more = parameters.length - shown.length;
+  return more > 0 ? [...lines, `and ${more} more`] : lines;
+}
+
+function trialLines(id) {
+  const value =
+    trials.value[id] === null ? STATE_NAMES[trials.state[id]] : valueText(trials.value[id], 2);
+  return [`Trial ${id}: ${value}`, ...paramLines(k => trials.params[k][id])];
+}
+
+function nextLines(k) {
+  const { params, mean } = data.next[k];
+  return [
+    `Next point ${k + 1}${mean === undefined ? "" : `: about ${valueText(mean)}`}`,
+    ...paramLines(j => params[j]),
+  ];
+}
+
+// How near trials are to the slice through the best point along some parameters, from 0 to 1,
+// as trials go: by the distance that half of them are within.
+function nearness(along) {
+  const others = parameters.map((_, k) => k).filter(k => !along.includes(k));
+  const squares = model.shown.map((_, row) =>
+    others.reduce((sum, k) => sum + model.offsets[k][row], 0),
+  );
+  const usual = [...squares].sort((a, b) => a - b)[Math.floor(squares.length / 2)];
+  return squares.map(square => (square > 0 ? Math.exp(-square / usual) : 1));
+}
+
+// Dots in a few shades, the nearer the stronger. points: [x, y, trial, nearness]
+function shadedDots(points, attributes) {
+  const shades = points.length > 200 ? [0.1, 0.22, 0.45, 0.85] : [0.18, 0.36, 0.6, 0.9];
+  return shades.map((opacity, k) => {
+    const own = points.filter(point => Math.min(Math.floor(point[3] * 4), 3) === k);
+    return dots(own, { "stroke-opacity": opacity, ...attributes });
+  });
+}

@@ -1,0 +1,153 @@
+"""What the model of a study says, in the units of the values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtr
+
+from innerloop.acquisition.draws import sobol_normal
+from innerloop.acquisition.incremental import Incremental
+from innerloop.acquisition.utilities import ExpectedImprovement
+from innerloop.checks import Array
+from innerloop.maximizers.domain import Domain
+from innerloop.optimizer.optimizer import Optimizer
+from innerloop.optimizer.outputs import Outputs
+from innerloop.optimizer.trials import Trial
+from innerloop.space.parameters import Parameter
+from innerloop.space.space import Space
+from innerloop.surrogate.gaussian_process import Posterior
+
+_NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(32)
+_WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
+_LARGEST = float(np.finfo(float).max)
+# Beyond so many pending points the picture of expected improvement takes the latest ones.
+_STATES, _MOST_PENDING = 64, 16
+
+
+class Expected(NamedTuple):
+    """What is expected at n points: mean (n,), and between what the truth is likely to lie (n,)."""
+
+    mean: Array
+    low: Array
+    high: Array
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """The posterior given results at points X, and the best of them.
+
+    pending: the points (p, d) of trials that are still running, the latest of them.
+    """
+
+    space: Space
+    domain: Domain
+    outputs: Outputs
+    posterior: Posterior
+    best: Trial
+    pending: Array
+
+    @staticmethod
+    def of(optimizer: Optimizer) -> Model:
+        """What has been learned by an optimizer that has been told a value."""
+        learned, posterior, space = optimizer.learned, optimizer.posterior, optimizer.space
+        return Model(
+            space=space,
+            domain=space.domain(),
+            outputs=learned.outputs,
+            posterior=posterior,
+            best=optimizer.best,
+            pending=space.encode_all([t.params for t in optimizer.pending[-_MOST_PENDING:]]),
+        )
+
+    @cached_property
+    def center(self) -> Array:
+        """The best point (d,), through which slices and maps go."""
+        return self.space.encode(self.best.params)
+
+    @cached_property
+    def parameters(self) -> dict[str, Parameter]:
+        """Parameters that vary, by name."""
+        items = self.space.parameters.items()
+        return {n: p for n, p in items if isinstance(p, Parameter) and p.width}
+
+    @property
+    def threshold(self) -> float:
+        """What has to be improved on, in units of the surrogate."""
+        return float(self.posterior.fitted.max())
+
+    @cached_property
+    def unit(self) -> float:
+        """|dvalue / dt| at the threshold: what a unit of the surrogate is worth there."""
+        outputs = self.outputs
+        bent = min(self.threshold * outputs.scale + outputs.location, 0.0) if outputs.bent else 0.0
+        return min(outputs.typical * outputs.scale * float(np.exp(-bent)), _LARGEST)
+
+    def expected(self, X: Array) -> Expected:
+        """Mean at points (n, d), as `Optimizer.predict` gives it, and a band of 2 sd around.
+
+        The band is that of the surrogate, carried over to values, so that it stays on the side of
+        possible values where the surrogate sees a logarithm of them.
+        """
+        t, variance = self.posterior.marginals(X)
+        sd = np.sqrt(variance)
+        with np.errstate(over="ignore"):
+            outcomes = self.outputs.backward(t[:, None] + sd[:, None] * _NODES)
+            ends = np.sort([self.outputs.backward(t + k * sd) for k in (-2.0, 2.0)], axis=0)
+            mean = np.clip(outcomes, -_LARGEST, _LARGEST) @ _WEIGHTS
+        low, high = np.clip(ends, -_LARGEST, _LARGEST)
+        return Expected(np.clip(mean, -_LARGEST, _LARGEST), low, high)
+
+    def improvement(self, X: Array) -> Array:
+        """Expected improvement at points (n, d), given that pending ones will be known: (n,)."""
+        z = sobol_normal(_STATES, max(len(self.pending), 1), seed=0)
+        acquisition = Incremental(ExpectedImprovement(self.threshold), self.posterior, z)
+        if len(self.pending):
+            acquisition = acquisition.extend(self.pending)
+        with np.errstate(over="ignore"):
+            return np.minimum(acquisition.value(X[:, None, :]) * self.unit, _LARGEST)
+
+    def chance(self, X: Array) -> Array:
+        """The chance that points (n, d) are better than the best: (n,)."""
+        mean, variance = self.posterior.marginals(X)
+        sd = np.sqrt(np.maximum(variance, self.posterior.gp.kernel.smallest_variance))
+        return np.asarray(ndtr((mean - self.threshold) / sd))
+
+    def feasible(self, X: Array) -> NDArray[np.bool_]:
+        """Which points (n, d) meet the constraints: (n,)."""
+        return self.domain.contains(X)
+
+    def importance(self) -> dict[str, float]:
+        """How many lengthscales apart two values of a parameter are, as shares; largest first.
+
+        For numbers, the ends of the range: 1 / lengthscale. For categories, which differ in two
+        coordinates, two of them on average: sqrt(2 mean(1 / lengthscale^2)).
+        """
+        inverse = self.posterior.gp.kernel.inverse_lengthscales(self.space.d)
+        raw: dict[str, float] = {}
+        for name, parameter in self.parameters.items():
+            own = inverse[self.space.columns[name]]
+            both = 2.0 if parameter.width > 1 else 1.0
+            raw[name] = float(np.sqrt(both * np.mean(own**2)))
+        total = sum(raw.values())
+        ordered = sorted(raw.items(), key=lambda item: -item[1])
+        return {name: value / total for name, value in ordered}
+
+    def offsets(self, X: Array) -> dict[str, Array]:
+        """By parameter, squared distances of points (n, d) from the best in lengthscales: (n,)."""
+        inverse = self.posterior.gp.kernel.inverse_lengthscales(self.space.d)
+        squares = ((X - self.center) * inverse) ** 2
+        return {n: squares[:, self.space.columns[n]].sum(axis=1) for n in self.parameters}
+
+    def moved(self, values: dict[str, list[Any]]) -> Array:
+        """The best point with some parameters at other values, as many as are given: (n, d)."""
+        count = len(next(iter(values.values())))
+        X = np.tile(self.center, (count, 1))
+        for name, entries in values.items():
+            kind = self.parameters[name]
+            X[:, self.space.columns[name]] = [kind.encode(entry) for entry in entries]
+        return X

@@ -1,0 +1,82 @@
+"""What seems left to gain, in plain words."""
+
+from __future__ import annotations
+
+from innerloop.report.model import Model
+from innerloop.report.numbers import number, percent
+from innerloop.report.study import Study
+
+_CAVEAT = "up to Monte Carlo error and the inner search having found the largest gain"
+# The gain to be expected, as a share of the gap between the best value and a typical one.
+_VERDICTS = (
+    (0.001, "Almost nothing seems left to gain."),
+    (0.02, "Little seems left to gain."),
+    (0.1, "Some improvement still seems possible."),
+)
+
+
+def outlook(study: Study) -> list[str]:
+    """Some sentences on what the model expects of the next points."""
+    if study.trouble is not None:
+        return [f"There is no model of the results: {study.trouble}."]
+    if not study.trials:
+        return ["Nothing has been tried yet."]
+    if study.model is None:
+        return ["No trial has given a value yet, so there is nothing to learn from."]
+    if study.optimizer.exhausted:
+        return ["Every combination of values has been tried or is being tried."]
+    if not study.next_trials:
+        return []
+    if any(trial.prediction is None for trial in study.next_trials):
+        return [
+            f"With {_count(study.copy.used, 'result')} it is too early to say what is left to "
+            "gain: the next points are still spread evenly, to learn where good values are."
+        ]
+    return _expectation(study, study.model)
+
+
+def _expectation(study: Study, model: Model) -> list[str]:
+    X = model.space.encode_all([trial.params for trial in study.next_trials])
+    chances, certificate = model.chance(X), study.next_trials[0].certificate
+    points = _points(len(X))
+    by_certificate = study.copy.acquisition == "ei" and certificate is not None
+    if by_certificate and certificate is not None:
+        gain = certificate.value * model.unit
+    else:
+        gain = float(model.improvement(X).max())
+    said = f"The model expects {points} to improve the best value by {number(gain, 2)} on average"
+    share = gain / model.outputs.typical
+    varied = bool(model.posterior.y.std() > 0.0)
+    if varied:
+        said += f", {percent(share)} of the gap between the best value and a typical one"
+    said += (
+        f". The most promising has a chance of {percent(float(chances.max()))} to be better at all."
+    )
+    sentences = [_verdict(share)] if varied else []
+    sentences.append(said)
+    if by_certificate and certificate is not None and certificate.upper_bound is not None:
+        bound = number(certificate.upper_bound * model.unit, 2)
+        if certificate.fraction is not None and len(X) > 1:
+            sentences.append(
+                f"No other {len(X)} points could be expected to gain more than {bound}, {_CAVEAT}."
+            )
+    sentences.append(
+        f"This is the view of a model that has seen {_count(study.copy.used, 'result')}; "
+        "it may be surprised where nothing has been tried."
+    )
+    return sentences
+
+
+def _verdict(share: float) -> str:
+    for limit, words in _VERDICTS:
+        if share < limit:
+            return words
+    return "Much seems left to gain."
+
+
+def _points(count: int) -> str:
+    return "the next point" if count == 1 else f"the next {count} points together"
+
+
+def _count(number_: int, word: str) -> str:
+    return f"{number_} {word}{'' if number_ == 1 else 's'}"

@@ -1,0 +1,194 @@
+"""The page itself: text that is escaped, a style, a script, and data for it.
+
+Nothing that comes from a study is ever markup. Text in the page is escaped; data are JSON in which
+no `<` occurs, and the script writes them as text; and the page forbids itself, by a policy that
+browsers enforce, every script and style but its own and every access to a network.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import json
+import time
+from functools import cache
+from importlib.resources import files
+from string import Template
+from typing import Any
+
+import innerloop
+from innerloop.report.numbers import digits_for, duration, moment, number
+from innerloop.report.outlook import outlook
+from innerloop.report.payload import label, payload
+from innerloop.report.sections import Section, sections
+from innerloop.report.study import Study
+from innerloop.space.parameters import Choice, Integer, Real
+
+_STYLES = ("page.css", "controls.css", "figures.css", "tables.css", "media.css")
+_SCRIPTS = (
+    "text.js",
+    "scales.js",
+    "draw.js",
+    "plot.js",
+    "values.js",
+    "convergence.js",
+    "importance.js",
+    "effects.js",
+    "heat.js",
+    "map.js",
+    "parallel.js",
+    "batches.js",
+    "tables.js",
+    "main.js",
+)
+_WORDS = {"complete": "complete", "failed": "failed", "expired": "given up", "pending": "running"}
+
+
+def page(study: Study, title: str) -> str:
+    """The whole page."""
+    style = "\n".join(_asset(name) for name in _STYLES)
+    script = "\n".join(_asset(name) for name in _SCRIPTS)
+    script = f'(() => {{\n"use strict";\n{script}\n}})();'
+    shown = sections(study)
+    return Template(_asset("page.html")).substitute(
+        policy=_policy([_asset("theme.js"), script], style),
+        style=style,
+        theme=_asset("theme.js"),
+        script=script,
+        data=_json(payload(study)),
+        title=text(title),
+        about=text(_about(study)),
+        summary=_summary(study),
+        links="".join(f'<a href="#{s.name}">{text(s.heading)}</a>' for s in shown),
+        sections="\n".join([*map(_section, shown), _space(study)]),
+        footer=text(f"innerloop {innerloop.__version__}, {moment(time.time())}"),
+    )
+
+
+def text(value: str) -> str:
+    """`value` as text of a page, whatever it contains."""
+    # Halves of pairs cannot be encoded, and a null character cannot be in a page.
+    whole = value.encode("utf-8", "replace").decode("utf-8").replace("\0", "\ufffd")
+    return html.escape(whole)
+
+
+def _json(data: dict[str, Any]) -> str:
+    """JSON that can stand inside a script element."""
+    encoded = json.dumps(data, separators=(",", ":"), allow_nan=False)
+    return encoded.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+@cache
+def _asset(name: str) -> str:
+    return (files("innerloop.report") / "assets" / name).read_text(encoding="utf-8").strip()
+
+
+def _policy(scripts: list[str], style: str) -> str:
+    allowed = " ".join(f"'sha256-{_hash(script)}'" for script in scripts)
+    return (
+        f"default-src 'none'; script-src {allowed}; style-src 'sha256-{_hash(style)}'; "
+        "img-src data:; base-uri 'none'; form-action 'none'"
+    )
+
+
+def _hash(content: str) -> str:
+    return base64.b64encode(hashlib.sha256(content.encode("utf-8")).digest()).decode("ascii")
+
+
+def _section(section: Section) -> str:
+    words = "".join(f"<p>{text(sentence)}</p>" for sentence in section.words)
+    return (
+        f'<section id="{section.name}"><h2>{text(section.heading)}</h2>'
+        f'{words}<div class="content"></div></section>'
+    )
+
+
+def _space(study: Study) -> str:
+    """What is searched: parameters, their ranges, and constraints."""
+    rows = [(name, _range(parameter)) for name, parameter in study.varied.items()]
+    rows += [(name, f"fixed at {_plain(value)}") for name, value in study.fixed.items()]
+    rows += [("constraint", constraint) for constraint in study.optimizer.space.constraints]
+    items = "".join(f"<div><dt>{text(k)}</dt><dd>{text(v)}</dd></div>" for k, v in rows)
+    return f'<section id="space"><h2>What is searched</h2><dl class="space">{items}</dl></section>'
+
+
+def _range(parameter: Real | Integer | Choice) -> str:
+    if isinstance(parameter, Choice):
+        return ", ".join(label(value) for value in parameter.values)
+    words = f"{_plain(parameter.low)} to {_plain(parameter.high)}"
+    words += ", whole numbers" if isinstance(parameter, Integer) else ""
+    words += ", on a logarithmic scale" if parameter.log else ""
+    return words + (
+        f", in steps of {_plain(parameter.step)}" if parameter.step not in (None, 1) else ""
+    )
+
+
+def _about(study: Study) -> str:
+    varied = len(study.varied)
+    what = "Minimizing" if study.sign < 0.0 else "Maximizing"
+    return f"{what} over {varied} parameter{'' if varied == 1 else 's'}"
+
+
+def _summary(study: Study) -> str:
+    parts = [_best(study), _facts(study)]
+    parts.append(_outlook(outlook(study)))
+    if study.model is not None and study.copy.used < study.copy.results:
+        parts.append(
+            f'<p class="note">The model on this page has learned from {study.copy.used} of the '
+            f"{study.copy.results} results: the best ones and a random choice of the others. "
+            "Progress, times and tables show all of them.</p>"
+        )
+    return "".join(parts)
+
+
+def _outlook(sentences: list[str]) -> str:
+    """The first sentence stands out, the others say more."""
+    if not sentences:
+        return ""
+    first, *others = map(text, sentences)
+    return f'<p class="outlook"><strong>{first}</strong> {" ".join(others)}</p>'
+
+
+def _best(study: Study) -> str:
+    best = study.best
+    if best is None or best.value is None:
+        return ""
+    words, values = f"trial {best.id}", study.values()
+    digits = digits_for(values, 6)
+    if study.model is not None and study.sign * best.value < (study.sign * values).max():
+        estimate = float(study.model.expected(study.model.center[None]).mean[0])
+        words += (
+            "; the model sees noise in the results, and holds this trial for the best, with an "
+            f"estimate of {number(estimate, digits - 1)} without noise"
+        )
+    params = {**{n: best.params[n] for n in study.varied}, **study.fixed}
+    entries = "".join(
+        f'<div><dt>{text(name)}</dt><dd title="{text(label(value))}">{text(_plain(value))}'
+        f"{'<small>fixed</small>' if name in study.fixed else ''}</dd></div>"
+        for name, value in params.items()
+    )
+    return (
+        f'<div class="best"><p class="label">Best value</p>'
+        f'<p class="value" title="{best.value!r}">{text(number(best.value, digits))}</p>'
+        f'<p class="label">{text(words)}</p></div>'
+        f'<dl class="params">{entries}</dl>'
+    )
+
+
+def _plain(value: Any) -> str:
+    return number(value, 6) if isinstance(value, float) else label(value)
+
+
+def _facts(study: Study) -> str:
+    counts, times = study.counts(), study.times()
+    facts = [("trials", str(len(study.trials)))]
+    facts += [(_WORDS[s], str(counts[s])) for s in _WORDS if s in counts]
+    if times:
+        facts.append(("began", moment(min(times))))
+        told = [trial.told for trial in study.trials if trial.told is not None]
+        if told:
+            facts.append(("last result", moment(max(told))))
+            facts.append(("in all", duration(max(told) - min(times))))
+    items = "".join(f"<div><dt>{text(k)}</dt><dd>{text(v)}</dd></div>" for k, v in facts)
+    return f'<dl class="facts">{items}</dl>'

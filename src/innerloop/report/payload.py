@@ -1,0 +1,168 @@
+"""The data of the figures, as plain lists and dictionaries that the script of the page draws."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from innerloop.optimizer.trials import STATES, Trial
+from innerloop.report.model import Model
+from innerloop.report.numbers import compact, finite, rounded
+from innerloop.report.slices import Map, Slice, maps, slices
+from innerloop.report.study import Study
+from innerloop.space.parameters import Choice, Integer, Parameter, Real
+
+# Errors are cut to their ends; of more than so many different ones only the last lines are kept.
+_LONGEST_ERROR, _LONGEST_LINE, _MOST_ERRORS = 6000, 300, 200
+# So few values of a number are shown one by one.
+_FEW = 40
+
+
+def payload(study: Study) -> dict[str, Any]:
+    """All that the figures and tables of the page show."""
+    varied = study.varied
+    errors = _Errors()
+    best = study.best
+    return {
+        "minimize": study.sign < 0.0,
+        "parameters": [_axis(name, p) for name, p in varied.items()],
+        "trials": _columns(study, errors),
+        "errors": errors.entries,
+        "best": None if best is None else best.id,
+        "batches": [
+            [b.first, b.size, b.certificate.fraction, b.certificate.seconds]
+            for b in study.batches()
+        ],
+        "next": [_next(study, trial) for trial in study.next_trials],
+        "model": None if study.model is None else _model(study, study.model),
+    }
+
+
+def label(value: Any) -> str:
+    """A value of a parameter as text."""
+    return value if isinstance(value, str) else str(value)
+
+
+def _axis(name: str, parameter: Real | Integer | Choice) -> dict[str, Any]:
+    if isinstance(parameter, Choice):
+        return {"name": name, "kind": "choice", "values": [label(v) for v in parameter.values]}
+    return {
+        "name": name,
+        "kind": "integer" if isinstance(parameter, Integer) else "real",
+        "low": parameter.low,
+        "high": parameter.high,
+        "log": parameter.log,
+        "steps": parameter.count is not None and parameter.count <= _FEW,
+    }
+
+
+def _place(parameter: Parameter, value: Any) -> Any:
+    """A value as the script takes it: a number, or which of the categories it is."""
+    if isinstance(parameter, Choice):
+        return parameter.values.index(value)
+    return rounded(value, 8) if isinstance(value, float) else value
+
+
+def _columns(study: Study, errors: _Errors) -> dict[str, list[Any]]:
+    """Trials, one list for each of their properties; times in seconds since the first one."""
+    trials, start = study.trials, min(study.times(), default=0.0)
+    predictions = [trial.prediction for trial in trials]
+    return {
+        "state": [STATES.index(trial.state) for trial in trials],
+        "value": [trial.value for trial in trials],
+        "asked": _since(start, (trial.asked for trial in trials)),
+        "told": _since(start, (trial.told for trial in trials)),
+        "mean": [None if p is None else _short(p.mean) for p in predictions],
+        "sd": [None if p is None else _short(p.sd) for p in predictions],
+        "error": [errors.number(trial) for trial in trials],
+        "params": [
+            [_place(parameter, trial.params[name]) for trial in trials]
+            for name, parameter in study.varied.items()
+        ],
+    }
+
+
+def _since(start: float, times: Iterable[float | None]) -> list[float | None]:
+    return [None if time is None else finite(round(time - start, 4)) for time in times]
+
+
+def _short(value: float) -> float | None:
+    return finite(rounded(value, 8))
+
+
+class _Errors:
+    """Texts of errors, each of them once."""
+
+    def __init__(self) -> None:
+        self.entries: list[list[str]] = []
+        self._numbers: dict[str, int] = {}
+
+    def number(self, trial: Trial) -> int | None:
+        """Which entry says why the trial has no value; None if it has one."""
+        if trial.state not in ("failed", "expired"):
+            return None
+        text = (trial.error or "").strip()
+        if text not in self._numbers:
+            self._numbers[text] = len(self.entries)
+            last = text.splitlines()[-1].strip() if text else "no reason given"
+            short = last if len(last) <= _LONGEST_LINE else last[:_LONGEST_LINE] + "…"
+            full = text if len(text) <= _LONGEST_ERROR else "…" + text[-_LONGEST_ERROR:]
+            told = short != text and len(self.entries) < _MOST_ERRORS
+            self.entries.append([short, full] if told else [short])
+        return self._numbers[text]
+
+
+def _next(study: Study, trial: Trial) -> dict[str, Any]:
+    row: dict[str, Any] = {
+        "params": [_place(p, trial.params[name]) for name, p in study.varied.items()]
+    }
+    if study.model is not None:
+        x = study.model.space.encode(trial.params)[None]
+        mean, low, high = (_short(float(v[0])) for v in study.model.expected(x))
+        row |= {"mean": mean, "low": low, "high": high}
+        row["chance"] = rounded(float(study.model.chance(x)[0]), 3)
+    return row
+
+
+def _model(study: Study, model: Model) -> dict[str, Any]:
+    numbers = {name: k for k, name in enumerate(study.varied)}
+    complete = [t for t in study.copy.optimizer.trials if t.state == "complete"]
+    squares = model.offsets(model.posterior.X)
+    return {
+        "importance": [[numbers[n], round(s, 5)] for n, s in model.importance().items()],
+        "slices": [_slice(model, numbers, each) for each in slices(model)],
+        "maps": [_map(numbers, each) for each in maps(model)],
+        "promise": _promise(study, model),
+        # Which trials are shown as dots, and how far from the best point along each parameter.
+        "shown": [study.copy.kept[trial.id] for trial in complete],
+        "offsets": [[rounded(s, 2) for s in squares[name].tolist()] for name in study.varied],
+    }
+
+
+def _promise(study: Study, model: Model) -> float:
+    """The largest improvement that is expected of one of the next points."""
+    X = model.space.encode_all([trial.params for trial in study.next_trials])
+    return float(model.improvement(X).max()) if len(X) else 0.0
+
+
+def _slice(model: Model, numbers: dict[str, int], each: Slice) -> dict[str, Any]:
+    parameter = model.parameters[each.name]
+    return {
+        "parameter": numbers[each.name],
+        "x": [_place(parameter, value) for value in each.values],
+        "mean": compact(each.expected.mean),
+        "low": compact(each.expected.low),
+        "high": compact(each.expected.high),
+        "improvement": compact(each.improvement) if len(numbers) == 1 else None,
+    }
+
+
+def _map(numbers: dict[str, int], each: Map) -> dict[str, Any]:
+    return {
+        "x": numbers[each.x],
+        "y": numbers[each.y],
+        "columns": each.mean.shape[1],
+        "mean": compact(each.mean.ravel(), 4),
+        "improvement": compact(each.improvement.ravel(), 4),
+        "sides": each.sides.tolist(),
+    }

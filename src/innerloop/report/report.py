@@ -1,0 +1,51 @@
+"""One self-contained HTML file about an optimizer: what was tried, what was learned, what is next.
+
+The page needs no network and no library: figures are drawn by a few hundred lines of script from
+data that lie beside them in the file.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from innerloop import checks, linalg
+from innerloop.errors import InputError
+from innerloop.optimizer.optimizer import Optimizer
+from innerloop.report.page import page
+from innerloop.report.study import study_of
+
+
+def write_report(
+    optimizer: Optimizer,
+    path: str | os.PathLike[str],
+    *,
+    title: str | None = None,
+    next_points: int = 4,
+) -> Path:
+    """Write the report to `path`, which holds either all of it or what it held before.
+
+    title: the heading of the page. next_points: how many points to show that would be asked next;
+    0 for none. The optimizer stays as it is.
+    """
+    target = Path(path)
+    text = html_of(optimizer, title=title, next_points=next_points)
+    beside = target.with_name(f".{target.name}.{os.getpid()}")
+    try:
+        beside.write_text(text, encoding="utf-8")
+        beside.replace(target)
+    except BaseException:
+        beside.unlink(missing_ok=True)
+        raise
+    return target
+
+
+def html_of(optimizer: Optimizer, *, title: str | None = None, next_points: int = 4) -> str:
+    """The report as text; see `write_report`."""
+    checks.instance("optimizer", optimizer, Optimizer, "an Optimizer")
+    if title is not None:
+        checks.instance("title", title, str, "text")
+    if isinstance(next_points, bool) or not isinstance(next_points, int) or next_points < 0:
+        raise InputError(f"next_points must be an integer of 0 or more, got {next_points!r}")
+    with linalg.one_blas_thread():
+        return page(study_of(optimizer, next_points), title or "Optimization report")

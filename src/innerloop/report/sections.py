@@ -1,0 +1,154 @@
+"""The sections of the page: headings, and what a reader sees in each figure, in plain words."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from innerloop.report.study import Study
+
+
+class Section(NamedTuple):
+    """A part of the page; the script draws into the element of that name."""
+
+    name: str
+    heading: str
+    words: tuple[str, ...]
+
+
+def sections(study: Study) -> list[Section]:
+    """The sections there is something to show in."""
+    found = [_convergence(study)] if study.trials else []
+    if study.model is not None:
+        found += [_importance()] if len(study.varied) > 1 else []
+        found += [_effects(study), _map(study)]
+    if study.next_trials:
+        found.append(_next(study))
+    if study.best is not None:
+        found.append(_parallel())
+    if study.batches():
+        found.append(_certificates())
+    if study.batches() or any(trial.asked and trial.told for trial in study.trials):
+        found.append(_timings())
+    if any(trial.state in ("failed", "expired") for trial in study.trials):
+        found.append(_failures())
+    if study.trials:
+        found.append(Section("trials", "All trials", ("Click on a heading to sort by it.",)))
+    return found
+
+
+def _better(study: Study) -> str:
+    return "Lower is better." if study.sign < 0.0 else "Higher is better."
+
+
+def _convergence(study: Study) -> Section:
+    words = (
+        f"Each dot is the value of one trial; the line is the best value so far. {_better(study)} "
+        "A line that has long been flat means that new trials no longer find anything better."
+    )
+    return Section("convergence", "Progress", (words,))
+
+
+def _importance() -> Section:
+    return Section(
+        "importance",
+        "Which parameters matter",
+        (
+            "How fast the value changes along each parameter, as the model has learned it: one "
+            "over the learned lengthscale, as a share of all. A long bar means that small changes "
+            "matter; a short one that the parameter hardly matters, or that its effect is gentle "
+            "and steady. The change is that of the expected value along the slice of each "
+            "parameter in the next section.",
+        ),
+    )
+
+
+def _effects(study: Study) -> Section:
+    if len(study.varied) == 1:
+        only = "What the model expects along the parameter: the line is the expected value, and the"
+        only += " band is where the true value lies with a probability of about 95 %, noise aside"
+        only += " (two standard deviations of the model)."
+        return Section("effects", "What the parameter does", (only,))
+    words = [
+        "What the model expects if one parameter varies and the others stay as in the best trial, "
+        "the most important parameter first. The line is the expected value. The band is where "
+        "the true value lies with a probability of about 95 %, noise aside (two standard "
+        "deviations of the model). Dots are trials: they differ from the slice in the other "
+        "parameters, the fainter the more, so they need not lie on the line.",
+    ]
+    if study.optimizer.space.constraints:
+        words.append("Lines end where the constraints do not allow more.")
+    return Section("effects", "What each parameter does", tuple(words))
+
+
+def _map(study: Study) -> Section:
+    if len(study.varied) == 1:
+        return Section(
+            "map",
+            "Where improvement is expected",
+            (
+                "The improvement over the best value that the model expects of a trial, on "
+                "average, counting trials that are no better as 0.",
+            ),
+        )
+    words = [
+        "The model over two parameters, the others as in the best trial: to the left the expected "
+        "value, to the right the improvement over the best value that a trial is expected to "
+        "bring on average, which is where to look next. Marks lie at their values of these two "
+        "parameters and may differ in the others.",
+    ]
+    if study.optimizer.pending:
+        words.append("Trials that are still running count as if their results were known.")
+    if study.optimizer.space.constraints:
+        words.append("Nothing is drawn where the constraints do not allow a trial.")
+    return Section("map", "The landscape", tuple(words))
+
+
+def _next(study: Study) -> Section:
+    words = "What would be asked now"
+    if study.model is not None:
+        words += (
+            ", what the model expects there, with the range that holds the true value with a "
+            "probability of about 95 %, and the chance that it is better than the best so far"
+        )
+    return Section("next", "Next points", (f"{words}.",))
+
+
+def _parallel() -> Section:
+    return Section(
+        "parallel",
+        "All trials at once",
+        (
+            "Each line is a trial that passes through the values of its parameters and ends at "
+            "its own value. Strong colours are good values: where they gather, good values are.",
+        ),
+    )
+
+
+def _certificates() -> Section:
+    return Section(
+        "certificates",
+        "How good the choices were",
+        (
+            "Points that are asked together come with a certificate: at 90 %, no other batch of "
+            "that size could be expected to gain more than this one divided by 0.9. It holds up "
+            "to Monte Carlo error and the inner search having found the largest gain. It is about "
+            "the choice of points, given what the model knew, and not about how near the best "
+            "value is to the best possible one.",
+        ),
+    )
+
+
+def _timings() -> Section:
+    return Section(
+        "timings",
+        "Time",
+        ("How long trials took from being asked to being told, and how long choosing them took.",),
+    )
+
+
+def _failures() -> Section:
+    return Section(
+        "failures",
+        "Failures",
+        ("Trials that failed or were given up. Open an error to see all of it.",),
+    )

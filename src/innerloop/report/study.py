@@ -1,0 +1,105 @@
+"""Everything a report is about: the trials, what the model makes of them, and what is next."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from innerloop.checks import Array
+from innerloop.errors import InnerLoopError
+from innerloop.optimizer.optimizer import Optimizer
+from innerloop.optimizer.settings import DIRECTIONS
+from innerloop.optimizer.trials import Certificate, Trial
+from innerloop.report.copying import Copy, copy_of
+from innerloop.report.model import Model
+from innerloop.space.parameters import Choice, Integer, Parameter, Plain, Real
+
+
+class AskedBatch(NamedTuple):
+    """Trials that were asked together: the id of the first, how many, and their certificate."""
+
+    first: int
+    size: int
+    certificate: Certificate
+
+
+@dataclass(frozen=True, eq=False)
+class Study:
+    """What there is to report.
+
+    model: None as long as there are no results, or if they cannot be modelled, for a reason that
+    `trouble` gives. next_trials: what would be asked now.
+    """
+
+    optimizer: Optimizer
+    trials: tuple[Trial, ...]
+    copy: Copy
+    model: Model | None
+    trouble: str | None
+    next_trials: tuple[Trial, ...]
+
+    @property
+    def sign(self) -> float:
+        """1 if large values are good, -1 if small ones are."""
+        return DIRECTIONS[self.optimizer.direction]
+
+    def counts(self) -> dict[str, int]:
+        """How many trials there are in each state that occurs."""
+        states = [trial.state for trial in self.trials]
+        return {state: states.count(state) for state in sorted(set(states))}
+
+    @property
+    def best(self) -> Trial | None:
+        """The best trial of all, as the optimizer sees it; by its value alone if in trouble."""
+        if self.model is not None:
+            return self.trials[self.copy.kept[self.model.best.id]]
+        complete = [(self.sign * t.value, t) for t in self.trials if t.value is not None]
+        return max(complete, key=lambda pair: pair[0])[1] if complete else None
+
+    @property
+    def fixed(self) -> dict[str, Plain]:
+        """Parameters that have a single value."""
+        items, varied = self.optimizer.space.parameters.items(), self.varied
+        single = {n: p for n, p in items if n not in varied}
+        return {n: p.decode(()) if isinstance(p, Parameter) else p for n, p in single.items()}
+
+    @property
+    def varied(self) -> dict[str, Real | Integer | Choice]:
+        """Parameters that have several values."""
+        items = self.optimizer.space.parameters.items()
+        return {n: p for n, p in items if isinstance(p, (Real, Integer, Choice)) and p.width}
+
+    def values(self) -> Array:
+        """All values that were told: (n,)."""
+        return np.array([t.value for t in self.trials if t.value is not None])
+
+    def times(self) -> list[float]:
+        """All times that are known."""
+        return [t for trial in self.trials for t in (trial.asked, trial.told) if t is not None]
+
+    def batches(self) -> list[AskedBatch]:
+        """Trials that were asked together, where there is a certificate."""
+        groups: dict[tuple[float | None, Certificate], list[int]] = {}
+        for trial in self.trials:
+            if trial.certificate is not None:
+                groups.setdefault((trial.asked, trial.certificate), []).append(trial.id)
+        return [AskedBatch(ids[0], len(ids), key[1]) for key, ids in groups.items()]
+
+
+def study_of(optimizer: Optimizer, next_points: int) -> Study:
+    """A study as it is now, with so many points that would be asked next."""
+    copied, trials = copy_of(optimizer), optimizer.trials
+    model, trouble, asked = None, None, list[Trial]()
+    try:
+        if copied.used:
+            model = Model.of(copied.optimizer)
+        if next_points and not optimizer.exhausted:
+            tried = {tuple(trial.params.values()) for trial in trials}
+            asked = copied.optimizer.ask(next_points)
+            # A copy of a part of the trials does not know of the others.
+            asked = [trial for trial in asked if tuple(trial.params.values()) not in tried]
+    except InnerLoopError as error:
+        trouble = str(error)
+    return Study(optimizer, trials, copied, model, trouble, tuple(asked))

@@ -16,9 +16,9 @@ from innerloop.checks import Array
 from innerloop.errors import InputError
 from innerloop.optimizer import files
 from innerloop.optimizer.learning import Learned, Results, learn
-from innerloop.optimizer.proposing import Proposal, propose
+from innerloop.optimizer.proposing import propose
 from innerloop.optimizer.settings import Settings, default_initial
-from innerloop.optimizer.telling import outcome
+from innerloop.optimizer.telling import one_for_each, outcome
 from innerloop.optimizer.trials import Prediction, Trial
 from innerloop.space.space import Space
 from innerloop.surrogate.gaussian_process import Posterior
@@ -55,6 +55,7 @@ class Optimizer:
     ) -> None:
         checks.instance("space", space, Space, "a Space")
         self.space = space
+        varying = [name for name, place in space.columns.items() if place.stop > place.start]
         self._settings = Settings(
             direction=direction,
             seed=secrets.randbits(32) if seed is None else seed,
@@ -63,7 +64,7 @@ class Optimizer:
             parallelism=parallelism,
             maximizer=maximizer,
             seconds=seconds,
-            initial=default_initial(len(space.parameters)) if initial is None else initial,
+            initial=default_initial(len(varying)) if initial is None else initial,
             expire=expire,
         )
         self._domain = space.domain()
@@ -147,7 +148,7 @@ class Optimizer:
             started=started,
         )
         self._learned, self._drawn = learned, proposal.drawn
-        asked = [self._append(trial, x) for trial, x in _trials_of(proposal, len(self._trials))]
+        asked = [self._append(*each) for each in proposal.trials(len(self._trials))]
         return asked[0] if n is None else asked
 
     def tell(
@@ -173,8 +174,8 @@ class Optimizer:
         known = [self._known(each) for each in cast("Sequence[Trial | int]", trial)]
         if len({each.id for each in known}) < len(known):
             raise InputError(f"a trial is there twice: {[each.id for each in known]}")
-        values = _one_for_each("value", value, len(known))
-        sds = _one_for_each("noise_sd", noise_sd, len(known))
+        values = one_for_each("value", value, len(known))
+        sds = one_for_each("noise_sd", noise_sd, len(known))
         several = [
             outcome(each, v, state, sd, error)
             for each, v, sd in zip(known, values, sds, strict=True)
@@ -308,34 +309,3 @@ class Optimizer:
                 learned = learn(results, self._settings.sign, learned)
             self._latest = (key, learned)
         return self._latest[1]
-
-
-def _trials_of(proposal: Proposal, first: int) -> list[tuple[Trial, Array]]:
-    """New pending trials, with their encoded points."""
-    now = time.time()
-    return [
-        (
-            Trial(
-                first + i,
-                params,
-                prediction=prediction,
-                certificate=None if prediction is None else proposal.certificate,
-                asked=now,
-            ),
-            x,
-        )
-        for i, (params, x, prediction) in enumerate(
-            zip(proposal.params, proposal.X, proposal.predictions, strict=True)
-        )
-    ]
-
-
-def _one_for_each(name: str, value: Any, number: int) -> list[Any]:
-    """A list of `number` values; None stands for as many of them."""
-    if value is None:
-        return [None] * number
-    if isinstance(value, str | bytes) or not hasattr(value, "__len__"):
-        raise InputError(f"{number} trials need a list of as many {name}s, got {value!r}")
-    if len(value) != number:
-        raise InputError(f"{number} trials need as many {name}s, got {len(value)}")
-    return list(value)

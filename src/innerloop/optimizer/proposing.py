@@ -43,6 +43,25 @@ class Proposal:
     certificate: Certificate | None
     drawn: int
 
+    def trials(self, first: int) -> list[tuple[Trial, Array]]:
+        """New pending trials, numbered from `first`, with their encoded points."""
+        now = time.time()
+        return [
+            (
+                Trial(
+                    first + i,
+                    params,
+                    prediction=prediction,
+                    certificate=None if prediction is None else self.certificate,
+                    asked=now,
+                ),
+                x,
+            )
+            for i, (params, x, prediction) in enumerate(
+                zip(self.params, self.X, self.predictions, strict=True)
+            )
+        ]
+
 
 def propose(
     number: int,

@@ -72,7 +72,7 @@ class Settings:
 
 
 def default_initial(parameters: int) -> int:
-    """How many points to start from in a space of so many parameters."""
+    """How many points to start from with so many parameters that vary."""
     wanted = _INITIAL_PER_PARAMETER * (parameters + 1)
     return min(max(wanted, _FEWEST_INITIAL), _MOST_INITIAL)
 

@@ -61,3 +61,14 @@ def _deviation(noise_sd: Any, number: int) -> float | None:
     if not (math.isfinite(deviation) and deviation >= 0.0):
         raise InputError(f"noise_sd of trial {number} must be 0 or above, got {deviation}")
     return deviation
+
+
+def one_for_each(name: str, value: Any, number: int) -> list[Any]:
+    """A list of `number` values; None stands for as many of them."""
+    if value is None:
+        return [None] * number
+    if isinstance(value, str | bytes) or not hasattr(value, "__len__"):
+        raise InputError(f"{number} trials need a list of as many {name}s, got {value!r}")
+    if len(value) != number:
+        raise InputError(f"{number} trials need as many {name}s, got {len(value)}")
+    return list(value)

@@ -201,6 +201,20 @@ def test_a_file_with_any_byte_changed_is_refused_or_means_the_same(tmp_path):
     assert refused > 390
 
 
+def test_a_number_beyond_all_floats_is_refused(tmp_path):
+    _, path = saved(tmp_path)
+    path.write_text(path.read_text().replace('"value": 2.0', '"value": 2e999'))
+    with pytest.raises(il.InputError, match="is damaged"):
+        il.Optimizer.load(path)
+
+
+def test_error_texts_of_any_kind_are_saved(tmp_path):
+    optimizer, path = saved(tmp_path)
+    optimizer.tell(2, state="failed", error="undecodable: \udcff, and \x00 too")
+    optimizer.save(path)
+    assert il.Optimizer.load(path).trials == optimizer.trials
+
+
 def test_other_files_are_refused(tmp_path):
     _, path = saved(tmp_path)
     newer = json.loads(path.read_text())

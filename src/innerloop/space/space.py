@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -16,6 +17,7 @@ from innerloop import checks
 from innerloop.checks import Array, Seed
 from innerloop.errors import InputError
 from innerloop.maximizers.domain import Domain, make_domain
+from innerloop.space import toml
 from innerloop.space.constraints import Constraint, axis_of, half_space, parse
 from innerloop.space.parameters import (
     Choice,
@@ -182,6 +184,15 @@ class Space:
             for name, value in parameters.items()
         }
         return cls(made, constraints=table.get("constraints", ()))
+
+    @classmethod
+    def from_toml(cls, path: str | os.PathLike[str]) -> Space:
+        """The space that a file describes: a table for each parameter, and constraints."""
+        return toml.read(path, lambda parameters, texts: cls(parameters, constraints=texts))
+
+    def to_toml(self) -> str:
+        """The text of a file that `from_toml` reads."""
+        return toml.dumps(self.parameters, self.constraints)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Space) and self._identity == other._identity

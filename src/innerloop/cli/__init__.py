@@ -1,0 +1,1 @@
+"""The command `innerloop`. What is slow to import is imported inside the commands that use it."""

@@ -1,0 +1,59 @@
+"""The command `innerloop` and its exit codes: 0 done, 1 failed, 2 usage, 130 interrupted."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from typing import Any
+
+try:
+    import typer
+except ImportError:
+    sys.exit("the command innerloop needs more packages: pip install 'innerloop[study]'")
+
+from innerloop.cli import pages, running, trials
+from innerloop.cli.output import message
+from innerloop.errors import InnerLoopError
+
+app = typer.Typer(
+    name="innerloop",
+    help="Parallel Bayesian optimization: studies that last, run by commands or by hand.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+for command in (
+    running.run,
+    trials.ask,
+    trials.tell,
+    trials.trials,
+    trials.best,
+    trials.studies,
+    pages.report,
+    pages.dashboard,
+    running.demo,
+):
+    app.command()(command)
+
+
+def main(arguments: list[str] | None = None) -> Any:
+    """Do what the command line says."""
+    given = sys.argv[1:] if arguments is None else arguments
+    words = None
+    if given[:1] == ["run"] and "--" in given:
+        # What follows is a command of the user's own, and nothing in it an option of ours.
+        split = given.index("--")
+        given, words = given[:split], given[split + 1 :] or None
+    warnings.simplefilter("ignore")  # they are for those who call a library
+    try:
+        app(given, prog_name="innerloop", obj=words)
+    except InnerLoopError as error:
+        message(f"innerloop: {' '.join(str(error).split())}")
+        sys.exit(1)
+    except KeyboardInterrupt:
+        sys.exit(130)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,64 @@
+"""Commands that show a study in a browser: report and dashboard."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from innerloop.cli import options
+from innerloop.cli.options import STORAGE, STUDY
+from innerloop.cli.output import message
+
+if TYPE_CHECKING:
+    from innerloop.studies.study import Study
+
+
+def report(
+    output: Annotated[
+        Path, typer.Option("-o", "--output", help="File to write.", metavar="FILE")
+    ] = Path("report.html"),
+    storage: options.Storage = STORAGE,
+    study: options.Study = STUDY,
+) -> None:
+    """Write a page about a study: what was tried, what was learned, what is next."""
+    from innerloop.cli.opening import open_study
+
+    write(open_study(storage, study, writing=False), output)
+
+
+def write(study: Study, path: Path | str) -> None:
+    """Write the report of a study."""
+    from innerloop.report.report import write_report
+    from innerloop.studies.errors import StudyError
+    from innerloop.studies.optimizers import optimizer_of
+
+    optimizer = optimizer_of(study)
+    try:
+        written = write_report(optimizer, path, title=f"Study {study.name}")
+    except OSError as error:
+        raise StudyError(f"cannot write {path}: {error.strerror or error}") from error
+    message(f"report: {written}")
+
+
+def dashboard(
+    storage: options.Storage = STORAGE,
+    host: Annotated[str, typer.Option(help="Address to listen at.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="Port to listen at.", min=0, max=65535)] = 8080,
+) -> None:
+    """Serve Optuna's dashboard of a database, if it is installed."""
+    from innerloop.studies.errors import StudyError
+    from innerloop.studies.storage import open_storage
+
+    if find_spec("optuna_dashboard") is None:
+        raise StudyError(
+            "the dashboard is a package of its own: pip install optuna-dashboard; "
+            "'innerloop report' needs nothing more"
+        )
+    open_storage(storage, writing=False)  # says what is wrong, if anything
+
+    message(f"http://{host}:{port}/ (Ctrl-C ends it)")
+    import_module("optuna_dashboard").run_server(storage, host=host, port=port)

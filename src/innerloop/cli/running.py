@@ -1,0 +1,201 @@
+"""Commands that evaluate: run and demo."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from innerloop.cli import options
+from innerloop.cli.options import STORAGE, STUDY, Direction
+from innerloop.cli.output import cell, message
+
+if TYPE_CHECKING:
+    from innerloop.run.workers import Submits
+    from innerloop.studies.command import Command
+    from innerloop.studies.running import Plan, Ran
+    from innerloop.studies.study import Study
+    from innerloop.studies.targets import Function
+
+_DASK = "dask://"
+
+
+def run(
+    context: typer.Context,
+    target: Annotated[
+        str | None,
+        typer.Argument(help="file.py:function or package.module:function.", metavar="TARGET"),
+    ] = None,
+    n: Annotated[
+        int, typer.Option("-n", "--trials", min=1, help="Finished trials the study shall have.")
+    ] = 64,
+    p: Annotated[int, typer.Option("-p", "--parallel", min=1, help="Trials at a time.")] = 1,
+    space: options.Space = None,
+    storage: options.Storage = STORAGE,
+    study: options.Study = STUDY,
+    direction: options.Way = None,
+    executor: Annotated[
+        str, typer.Option(help="processes, threads or dask://HOST:PORT.", metavar="KIND")
+    ] = "processes",
+    timeout: Annotated[
+        float | None, typer.Option(help="Seconds after which the run ends.", metavar="S")
+    ] = None,
+    trial_timeout: Annotated[
+        float | None, typer.Option(help="Seconds a trial may take.", metavar="S")
+    ] = None,
+    max_failures: Annotated[
+        int, typer.Option(min=1, help="Failures in a row that end the run.", metavar="N")
+    ] = 10,
+    seed: options.Seed = None,
+) -> None:
+    """Evaluate trials until the study has N of them, now or when the same line is run again.
+
+    TARGET is a function of a dict of params, or a command after --, with {name} for values:
+    its last line of output is the value. For instance
+
+    innerloop run train.py:loss --space space.toml -n 64 -p 4
+
+    innerloop run --space space.toml -n 64 -p 4 -- python train.py --lr {lr}
+    """
+    words = context.obj
+    if (target is None) == (words is None):
+        raise typer.BadParameter("give either TARGET or a command after --")
+    for name, seconds in (("--timeout", timeout), ("--trial-timeout", trial_timeout)):
+        if seconds is not None and not seconds > 0:
+            raise typer.BadParameter(f"{name} must be above 0, got {seconds}")
+    _check_executor(executor, trial_timeout)
+
+    from innerloop.cli.opening import open_study, opened, read_space
+    from innerloop.studies.running import Plan
+    from innerloop.studies.targets import Function
+
+    known = read_space(space) or open_study(storage, study).space
+    names = known.names if known is not None else ()
+    what = Function(target) if target is not None else _command(words, names)
+    with _evaluating(what, executor, p, trial_timeout) as (f, workers):
+        there = opened(storage, study, space=known, direction=direction, seed=seed)
+        run_and_report(there, Plan(n, p, timeout, max_failures), f, workers)
+
+
+def run_and_report(
+    study: Study, plan: Plan, f: Callable[[dict[str, Any]], float], workers: Submits
+) -> None:
+    """Run a study and say what came of it; ends the program if that is not good."""
+    from innerloop.studies.running import run as run_study
+
+    began = time.perf_counter()
+    ran = run_study(study, plan, f=f, executor=workers)
+    _summarize(study, ran, plan, time.perf_counter() - began)
+    if ran.stopped == "interrupted":
+        raise typer.Exit(130)
+    if ran.stopped == "failures":
+        raise typer.Exit(1)
+
+
+def _summarize(study: Study, ran: Ran, plan: Plan, seconds: float) -> None:
+    from innerloop.cli.opening import summary_of
+
+    summary = summary_of(study)
+    counts = f"{summary['complete']} complete, {summary['failed']} failed"
+    message(f"study {study.name!r}: {counts}; {ran.told} of them in this run, {seconds:.1f} s")
+    if summary["best"] is not None:
+        best = study.best()
+        params = ", ".join(f"{name}={_shown(value)}" for name, value in best.params.items())
+        message(f"best: {best.value:.6g} (trial {best.id}) at {params}")
+    reasons = {
+        "timeout": f"stopped after {plan.timeout} seconds",
+        "interrupted": "interrupted: what was told is kept, and the same line goes on from there",
+        "exhausted": "every point of the space has been tried",
+        "elsewhere": "the rest is being run by other processes",
+        "failures": f"stopped after {plan.max_failures} failures in a row: {ran.last_error}",
+    }
+    if ran.stopped in reasons:
+        message(reasons[ran.stopped])
+    elif ran.last_error:
+        message(f"last failure: {ran.last_error}")
+
+
+def _shown(value: Any) -> str:
+    text = cell(value)
+    return text if text.isprintable() else ascii(text)
+
+
+def _command(words: list[str], names: tuple[str, ...]) -> Command:
+    from innerloop.studies.command import Command
+
+    return Command(tuple(words), names)
+
+
+def _check_executor(executor: str, trial_timeout: float | None) -> None:
+    if executor not in ("processes", "threads") and not executor.startswith(_DASK):
+        raise typer.BadParameter(
+            f"--executor must be processes, threads or dask://HOST:PORT, got {executor!r}"
+        )
+    if executor != "processes" and trial_timeout is not None:
+        raise typer.BadParameter("--trial-timeout needs --executor processes, which it can end")
+
+
+@contextmanager
+def _evaluating(
+    target: Function | Command, executor: str, parallel: int, trial_timeout: float | None
+) -> Iterator[tuple[Callable[[dict[str, Any]], float], Submits]]:
+    """How trials are evaluated and where; the target has been found to be there."""
+    from innerloop.studies.command import Command
+    from innerloop.studies.processes import DaemonThreads, Processes
+    from innerloop.studies.targets import load
+
+    if executor.startswith(_DASK):
+        from innerloop.studies.cluster import cluster
+
+        with cluster(executor.removeprefix(_DASK), target) as pair:
+            yield pair
+    elif executor == "threads" and not isinstance(target, Command):
+        yield load(target), DaemonThreads(parallel)
+    else:
+        processes = Processes(target, timeout=trial_timeout)
+        try:
+            yield processes, DaemonThreads(parallel)
+        finally:
+            processes.close()
+
+
+def demo(
+    n: Annotated[int, typer.Option("-n", "--trials", min=1, help="How many trials.")] = 64,
+    p: Annotated[int, typer.Option("-p", "--parallel", min=1, help="Workers.")] = 4,
+    seed: Annotated[int, typer.Option(min=0, help="Makes it repeatable.")] = 0,
+) -> None:
+    """Minimize a function of six parameters with four workers, and write a report."""
+    from innerloop.cli import hartmann
+    from innerloop.cli.opening import opened
+    from innerloop.cli.pages import write
+    from innerloop.space.parameters import Real
+    from innerloop.space.space import Space
+    from innerloop.studies.running import Plan
+    from innerloop.studies.targets import Function
+
+    name = _new_name()
+    message(f"Hartmann's function of 6 parameters, {p} workers, study {name!r} in {STORAGE}")
+    space = Space({f"x{k}": Real(0.0, 1.0) for k in range(1, 7)})
+    target = Function(f"{hartmann.__name__}:{hartmann.hartmann6.__name__}")
+    with _evaluating(target, "processes", p, None) as (f, workers):
+        study = opened(STORAGE, name, space=space, direction=Direction.minimize, seed=seed)
+        run_and_report(study, Plan(n, p), f, workers)
+    regret = (study.best().value or 0.0) - hartmann.MINIMUM
+    message(f"the smallest value there is: {hartmann.MINIMUM:.6g}; found within {regret:.2g} of it")
+    write(study, "report.html")
+
+
+def _new_name() -> str:
+    """A name for a study that is not there yet."""
+    from innerloop.cli.opening import studies_in
+    from innerloop.studies.errors import StorageError
+
+    try:
+        taken = {study.name for study in studies_in(STORAGE)}
+    except StorageError:
+        taken = set()
+    names = (f"demo-{k}" if k > 1 else "demo" for k in range(1, len(taken) + 2))
+    return next(name for name in names if name not in taken)

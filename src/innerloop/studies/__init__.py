@@ -1,0 +1,1 @@
+"""Studies that last: trials in a database of Optuna's, and what runs them."""

@@ -1,0 +1,97 @@
+"""Trials of a study as plain data."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from optuna.trial import FrozenTrial, TrialState
+
+from innerloop.space.parameters import Parameter
+from innerloop.space.space import Space
+
+#: Attributes of a trial: who runs it, why it failed, and whether that says nothing of its params.
+OWNER, ERROR, LOST = "innerloop:owner", "error", "innerloop:lost"
+_STATES = {
+    TrialState.RUNNING: "running",
+    TrialState.WAITING: "waiting",
+    TrialState.COMPLETE: "complete",
+    TrialState.PRUNED: "pruned",
+    TrialState.FAIL: "failed",
+}
+
+
+@dataclass(frozen=True)
+class Record:
+    """One trial. started, finished: ISO 8601 in UTC. error: why it failed.
+
+    state: "running", "waiting", "complete", "pruned" or "failed". lost: it was given up before
+    its target had an answer, so that it does not count.
+    """
+
+    id: int
+    state: str
+    value: float | None
+    params: dict[str, Any]
+    started: str | None
+    finished: str | None
+    error: str | None
+    lost: bool
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data, ready for JSON."""
+        return asdict(self)
+
+    @property
+    def counts(self) -> bool:
+        """Whether there is an answer: a value, or a failure of the target's own."""
+        return self.state in ("complete", "pruned", "failed") and not self.lost
+
+
+def record_of(trial: FrozenTrial, space: Space | None) -> Record:
+    """A trial of Optuna's as plain data, with the values that the space fixes."""
+    failed = trial.state == TrialState.FAIL
+    error = trial.user_attrs.get(ERROR) or trial.system_attrs.get("fail_reason")
+    return Record(
+        id=trial.number,
+        state=_STATES[trial.state],
+        value=trial.values[0] if trial.values and not failed else None,
+        params=params_of(trial.params, space),
+        started=_utc(trial.datetime_start),
+        finished=_utc(trial.datetime_complete),
+        error=str(error) if failed and error else None,
+        lost=is_lost(trial),
+    )
+
+
+def params_of(chosen: Mapping[str, Any], space: Space | None) -> dict[str, Any]:
+    """Values of all parameters in the order of the space, if all that vary are there."""
+    if space is None or not set(varied(space)) <= set(chosen):
+        return dict(chosen)
+    params: dict[str, Any] = {}
+    for name, parameter in space.parameters.items():
+        if not isinstance(parameter, Parameter):
+            params[name] = parameter
+        elif parameter.width:
+            params[name] = parameter.check(name, chosen[name])
+        else:
+            params[name] = parameter.decode(())
+    return params
+
+
+def varied(space: Space) -> list[str]:
+    """Names of the parameters that have two values or more."""
+    return [n for n, p in space.parameters.items() if isinstance(p, Parameter) and p.width]
+
+
+def is_lost(trial: FrozenTrial) -> bool:
+    """Whether a trial was given up before its target had an answer."""
+    return trial.state == TrialState.FAIL and bool(trial.system_attrs.get(LOST))
+
+
+def _utc(moment: datetime.datetime | None) -> str | None:
+    if moment is None:
+        return None
+    return moment.astimezone(datetime.UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -1,0 +1,280 @@
+"""A study in a database: its space, direction and seed, and the trials asked and told."""
+
+from __future__ import annotations
+
+import datetime
+import math
+import secrets
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+
+import optuna
+from optuna.exceptions import UpdateFinishedTrialError
+from optuna.storages import RDBStorage
+from optuna.study import StudyDirection
+from optuna.trial import FrozenTrial, TrialState
+
+from innerloop.errors import InputError
+from innerloop.space.space import Space
+from innerloop.studies.errors import StudyError
+from innerloop.studies.owners import is_dead, this_process
+from innerloop.studies.records import ERROR, LOST, OWNER, Record, record_of
+from innerloop.studies.storage import open_storage, storage_errors
+
+if TYPE_CHECKING:
+    from innerloop.studies.sampler import SpaceSampler
+
+_ATTRIBUTE, _VERSION = "innerloop", 1
+_LONGEST_ERROR = 2000
+#: Told trials whose owner is gone.
+DIED = "its worker died"
+
+
+class Study:
+    """A study of Optuna's with the space that its trials come from.
+
+    space, seed: None if the study was made by something else and has no space yet.
+    """
+
+    def __init__(self, study: optuna.Study, url: str) -> None:
+        self.optuna, self.url = study, url
+        settings = study.user_attrs.get(_ATTRIBUTE) or {}
+        if settings.get("version", _VERSION) != _VERSION:
+            raise StudyError(f"study {self.name!r} was written by a newer innerloop")
+        table = settings.get("space")
+        self.space = None if table is None else Space.from_dict(table)
+        self.seed: int | None = settings.get("seed")
+        self._sampler: SpaceSampler | None = None
+
+    @property
+    def name(self) -> str:
+        """Its name in the database."""
+        return self.optuna.study_name
+
+    @property
+    def direction(self) -> str:
+        """ "minimize" or "maximize"."""
+        is_max = self.optuna.direction == StudyDirection.MAXIMIZE
+        return "maximize" if is_max else "minimize"
+
+    def records(self) -> list[Record]:
+        """All trials, in the order of their ids."""
+        return [record_of(trial, self.space) for trial in self._trials()]
+
+    def best(self) -> Record:
+        """The complete trial with the best value, the first one of several."""
+        complete = [r for r in self.records() if r.state == "complete" and r.value is not None]
+        if not complete:
+            raise StudyError(f"study {self.name!r} has no trial with a value yet")
+        sign = -1.0 if self.direction == "maximize" else 1.0
+        return min(complete, key=lambda record: sign * (record.value or 0.0))
+
+    def ask(self) -> Record:
+        """A new trial that this process runs."""
+        self.optuna.sampler = sampler = self._chooser()
+        with storage_errors(self.url):
+            # With its owner from the first moment on, so that it is never stuck.
+            template = optuna.trial.create_trial(
+                state=TrialState.RUNNING, system_attrs={OWNER: this_process()}
+            )
+            template.datetime_start = datetime.datetime.now()
+            self.optuna._thread_local.cached_all_trials = None
+            number = self.optuna._storage.create_new_trial(self.optuna._study_id, template)
+            trial = optuna.Trial(self.optuna, number)
+            for name, distribution in sampler.distributions.items():
+                trial._suggest(name, distribution)
+            return record_of(self.optuna._storage.get_trial(number), self.space)
+
+    def hand_out(self, trial: int) -> None:
+        """Let a trial stay running until it is told, whatever becomes of this process."""
+        with storage_errors(self.url):
+            self.optuna._storage.set_trial_system_attr(self._key(trial), OWNER, None)
+
+    def tell(self, trial: int, value: float) -> Record:
+        """The value of a trial, which is kept from now on; one that is not finite is a failure."""
+        if not math.isfinite(value):
+            return self.fail(trial, f"the value was {value}")
+        self._finish(trial, TrialState.COMPLETE, [value])
+        return self.record(trial)
+
+    def fail(self, trial: int, error: str, *, lost: bool = False) -> Record:
+        """That a trial has no value. lost: for reasons that say nothing of its params."""
+        key, storage = self._key(trial), self.optuna._storage
+        with storage_errors(self.url):
+            try:
+                storage.set_trial_user_attr(key, ERROR, _shortened(error))
+                if lost:
+                    storage.set_trial_system_attr(key, LOST, True)
+            except UpdateFinishedTrialError as finished:
+                raise self._told_before(trial) from finished
+        self._finish(trial, TrialState.FAIL, None)
+        return self.record(trial)
+
+    def record(self, trial: int) -> Record:
+        """A trial as it is now."""
+        with storage_errors(self.url):
+            return record_of(self.optuna._storage.get_trial(self._key(trial)), self.space)
+
+    def bury(self) -> list[int]:
+        """Tell trials to have failed whose processes have ended on this host: their ids."""
+        buried = []
+        for trial in self._trials():
+            owner = trial.system_attrs.get(OWNER)
+            if trial.state == TrialState.RUNNING and owner and is_dead(owner):
+                try:
+                    self.fail(trial.number, DIED, lost=True)
+                except InputError:
+                    continue  # another process was faster
+                buried.append(trial.number)
+        return buried
+
+    def in_progress(self) -> int:
+        """How many trials are run by some process that is not known to have ended."""
+        return sum(_is_run(trial) for trial in self._trials(TrialState.RUNNING))
+
+    def is_surplus(self, trial: int, total: int) -> bool:
+        """Whether others have begun the `total` trials before this one."""
+        ahead = 0
+        for each in self._trials():
+            counts = record_of(each, None).counts
+            begun = each.number < trial and _is_run(each)
+            ahead += counts or begun
+        return ahead >= total
+
+    def _chooser(self) -> SpaceSampler:
+        """What chooses points, from the first ask on."""
+        if self.space is None or self.seed is None:
+            raise StudyError(
+                f"study {self.name!r} has no space yet: give --space with the path of a space.toml"
+            )
+        if self._sampler is None:
+            from innerloop.studies.sampler import SpaceSampler  # slow to import
+
+            self._sampler = SpaceSampler(self.space, seed=self.seed)
+        return self._sampler
+
+    def _finish(self, trial: int, state: TrialState, values: list[float] | None) -> None:
+        with storage_errors(self.url):
+            try:
+                self.optuna._storage.set_trial_state_values(self._key(trial), state, values)
+            except UpdateFinishedTrialError as error:
+                raise self._told_before(trial) from error
+
+    def _told_before(self, trial: int) -> InputError:
+        record = self.record(trial)
+        what = "told to have failed" if record.value is None else f"told {record.value}"
+        return InputError(f"trial {trial} was {what} before, and keeps it")
+
+    def _key(self, trial: int) -> int:
+        """The id which the database has for a trial."""
+        with storage_errors(self.url):
+            try:
+                storage = self.optuna._storage
+                return storage.get_trial_id_from_study_id_trial_number(self.optuna._study_id, trial)
+            except KeyError as error:
+                raise InputError(f"there is no trial {trial} in study {self.name!r}") from error
+
+    def _trials(self, *states: TrialState) -> list[FrozenTrial]:
+        with storage_errors(self.url):
+            return self.optuna.get_trials(deepcopy=False, states=states or None)
+
+
+def open_study(url: str, name: str, *, writing: bool = True) -> Study:
+    """A study that is there."""
+    storage = open_storage(url, writing=writing)
+    with storage_errors(url):
+        names = optuna.get_all_study_names(storage)
+        if name not in names:
+            have = f"--study may be {', '.join(map(repr, names))}" if names else "it has none yet"
+            raise StudyError(f"there is no study {name!r} in the database: {have}")
+        return Study(_loaded(storage, name), url)
+
+
+def create_study(
+    url: str,
+    name: str,
+    *,
+    space: Space | None,
+    direction: str | None = None,
+    seed: int | None = None,
+) -> Study:
+    """A study that is there and agrees with what is given, or a new one."""
+    if space is None:
+        study = open_study(url, name)
+    else:
+        storage = open_storage(url, writing=True)
+        with storage_errors(url):
+            way = StudyDirection.MAXIMIZE if direction == "maximize" else StudyDirection.MINIMIZE
+            with suppress(optuna.exceptions.DuplicatedStudyError):
+                optuna.create_study(storage=storage, study_name=name, direction=way)
+            study = Study(_loaded(storage, name), url)
+            if study.space is None:
+                settings = {
+                    "version": _VERSION,
+                    "space": space.to_dict(),
+                    "seed": secrets.randbits(32) if seed is None else seed,
+                }
+                study.optuna.set_user_attr(_ATTRIBUTE, settings)
+                study = Study(_loaded(storage, name), url)
+    _refuse_difference(study, space, direction, seed)
+    return study
+
+
+def studies_in(url: str) -> list[Study]:
+    """The studies in a database that have one objective."""
+    storage = open_storage(url, writing=False)
+    with storage_errors(url):
+        summaries = optuna.get_all_study_summaries(storage, include_best_trial=False)
+        names = [each.study_name for each in summaries if len(each.directions) == 1]
+        return [Study(_loaded(storage, name), url) for name in names]
+
+
+def _loaded(storage: RDBStorage, name: str) -> optuna.Study:
+    study = optuna.load_study(study_name=name, storage=storage)
+    if len(study.directions) > 1:
+        raise StudyError(
+            f"study {name!r} has {len(study.directions)} objectives; innerloop optimizes one"
+        )
+    return study
+
+
+def _is_run(trial: FrozenTrial) -> bool:
+    """Whether some process that is not known to have ended runs a trial."""
+    owner = trial.system_attrs.get(OWNER)
+    return trial.state == TrialState.RUNNING and bool(owner) and not is_dead(owner or {})
+
+
+def _refuse_difference(
+    study: Study, space: Space | None, direction: str | None, seed: int | None
+) -> None:
+    """What a study was created with stays as it is."""
+    about = f"study {study.name!r} is there already"
+    if space is not None and study.space is not None:
+        different = list(_differences(study.space.to_dict(), space.to_dict()))
+        if different:
+            advice = "give another --study or leave out --space"
+            raise StudyError(f"{about} with another space: {'; '.join(different)}: {advice}")
+    if direction not in (None, study.direction):
+        raise StudyError(f"{about}, to {study.direction}, not to {direction}")
+    if seed not in (None, study.seed):
+        raise StudyError(f"{about} with seed {study.seed}, not {seed}")
+
+
+def _differences(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> Iterable[str]:
+    """In what a given space differs from that of the study."""
+    here, there = ours["parameters"], theirs["parameters"]
+    for name in {**here, **there}:
+        if name not in there:
+            yield f"{name!r} is missing"
+        elif name not in here:
+            yield f"{name!r} is new"
+        elif here[name] != there[name]:
+            yield f"{name!r} was {here[name]} and is now {there[name]}"
+    if list(ours["constraints"]) != list(theirs["constraints"]):
+        yield f"constraints were {ours['constraints']} and are now {theirs['constraints']}"
+
+
+def _shortened(error: str) -> str:
+    """An error that fits into any database: its end says most."""
+    return error if len(error) <= _LONGEST_ERROR else f"... {error[-_LONGEST_ERROR:]}"

@@ -1,0 +1,138 @@
+"""What a run evaluates: a Python function, or a command whose last line of output is the value."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import math
+import os
+import re
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from innerloop.studies.command import Command
+from innerloop.studies.errors import StudyError
+
+Evaluate = Callable[[dict[str, Any]], float]
+
+_FUNCTION = re.compile(r"(?P<where>.+):(?P<name>[^\W\d]\w*(\.[^\W\d]\w*)*)\Z")
+_SHOWN = 120
+
+
+class TargetError(Exception):
+    """A target gave no number; the message says what it did instead."""
+
+
+@dataclass(frozen=True)
+class Function:
+    """A function of params, `file.py:function` or `package.module:function`."""
+
+    spec: str
+
+    def __post_init__(self) -> None:
+        if not _FUNCTION.match(self.spec):
+            raise StudyError(
+                "the target must be file.py:function or package.module:function, or a command "
+                f"after --, got {self.spec!r}"
+            )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Ready for JSON."""
+        return {"function": self.spec}
+
+    def load(self) -> Evaluate:
+        """The function, imported here, made to give a number or to raise."""
+        parts = _FUNCTION.match(self.spec)
+        assert parts is not None
+        found: Any = _module(parts["where"])
+        for name in parts["name"].split("."):
+            try:
+                found = getattr(found, name)
+            except AttributeError as error:
+                raise StudyError(f"{parts['where']} has no {parts['name']!r}") from error
+        if not callable(found):
+            raise StudyError(f"{self.spec} is not a function: it is {_short(found)}")
+        return lambda params: number(found(params))
+
+
+def target_of(table: Mapping[str, Any]) -> Function | Command:
+    """What `to_dict` of a target wrote down."""
+    if "function" in table:
+        return Function(table["function"])
+    return Command(tuple(table["command"]), tuple(table["names"]))
+
+
+def load(target: Function | Command) -> Evaluate:
+    """A function that gives a number or raises."""
+    return target.load() if isinstance(target, Function) else lambda p: reported(target.run(p))
+
+
+def number(value: Any) -> float:
+    """What a function returned, if it is one number."""
+    is_text = isinstance(value, (str, bytes, bool, complex)) or value is None
+    if not is_text and not getattr(value, "shape", ()):
+        try:
+            return float(value)
+        except OverflowError:
+            return math.inf if value > 0 else -math.inf
+        except (TypeError, ValueError):
+            pass
+    raise TargetError(f"the function must return a number, got {_short(value)}")
+
+
+def reported(output: Any) -> float:
+    """The number in the last line of a command's output that is not empty."""
+    said = f": {output.complaint}" if output.complaint else ""
+    if output.status < 0:
+        raise TargetError(f"the command was ended by signal {-output.status}{said}")
+    if output.status:
+        raise TargetError(f"the command ended with status {output.status}{said}")
+    if not output.last_line:
+        raise TargetError(f"the command printed nothing{said}")
+    try:
+        return float(output.last_line)
+    except ValueError:
+        raise TargetError(
+            f"the last line that the command printed is not a number: {_short(output.last_line)}"
+        ) from None
+
+
+def _module(where: str) -> Any:
+    """The module of a file, or of a name."""
+    here = os.getcwd()
+    if here not in sys.path:
+        sys.path.insert(0, here)
+    try:
+        if where.endswith(".py"):
+            return _module_of_file(Path(where))
+        return importlib.import_module(where)
+    except StudyError:
+        raise
+    except BaseException as error:  # also SystemExit, from a script without a guard
+        raise StudyError(f"cannot import {where}: {type(error).__name__}: {error}") from error
+
+
+def _module_of_file(path: Path) -> Any:
+    if not path.is_file():
+        raise StudyError(f"cannot import {path}: there is no such file")
+    folder = str(path.parent.resolve())
+    if folder not in sys.path:
+        sys.path.insert(0, folder)
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    if spec is None or spec.loader is None:
+        raise StudyError(f"cannot import {path}")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules.setdefault(path.stem, module)
+    spec.loader.exec_module(module)
+    return module
+
+
+def _short(value: Any) -> str:
+    try:
+        text = repr(value)
+    except Exception:
+        text = f"a {type(value).__name__}"
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."

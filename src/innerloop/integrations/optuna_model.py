@@ -25,7 +25,6 @@ from innerloop.optimizer.trials import Trial
 from innerloop.space.space import Space
 from innerloop.surrogate.gaussian_process import Posterior
 
-_FEW_POINTS = 4096
 _LEARNED = "innerloop:learned"
 _VERSION = 1
 # MySQL holds attributes of up to 64 KiB.
@@ -73,7 +72,7 @@ class Model:
         self._parameters = {name: parameter_of(each) for name, each in distributions.items()}
         self.space = Space(self._parameters)
         self._domain = self.space.domain()
-        self._everything = self.space.everything(_FEW_POINTS)
+        self._everything = self.space.everything()
         self._name = f"{_LEARNED}:{_digest(sorted(distributions))}"
         self._identity = _digest(self.space.to_dict())
         self._finished: dict[int, Finished | None] = {}  # by number

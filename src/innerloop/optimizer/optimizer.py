@@ -23,9 +23,6 @@ from innerloop.optimizer.trials import Prediction, Trial
 from innerloop.space.space import Space
 from innerloop.surrogate.gaussian_process import Posterior
 
-# A finite space with no more points than this is searched point by point.
-_FEW_POINTS = 4096
-
 
 class Optimizer:
     """Chooses parameters to try, given all results so far and all trials that are still running.
@@ -55,7 +52,6 @@ class Optimizer:
     ) -> None:
         checks.instance("space", space, Space, "a Space")
         self.space = space
-        varying = [name for name, place in space.columns.items() if place.stop > place.start]
         self._settings = Settings(
             direction=direction,
             seed=secrets.randbits(32) if seed is None else seed,
@@ -64,11 +60,11 @@ class Optimizer:
             parallelism=parallelism,
             maximizer=maximizer,
             seconds=seconds,
-            initial=default_initial(len(varying)) if initial is None else initial,
+            initial=default_initial(len(space.varying)) if initial is None else initial,
             expire=expire,
         )
         self._domain = space.domain()
-        self._everything = space.everything(_FEW_POINTS)
+        self._everything = space.everything()
         self._trials: list[Trial] = []
         self._points: list[Array] = []
         self._drawn = 0  # points taken from the Sobol sequence

@@ -72,8 +72,7 @@ class Model:
     @cached_property
     def parameters(self) -> dict[str, Parameter]:
         """Parameters that vary, by name."""
-        items = self.space.parameters.items()
-        return {n: p for n, p in items if isinstance(p, Parameter) and p.width}
+        return self.space.varying
 
     @property
     def threshold(self) -> float:

@@ -21,8 +21,6 @@ from innerloop.run.workers import Finished, Workers
 
 Callback = Callable[[Optimizer, Trial], Any]
 
-# A finite space with no more points than this is known to be exhausted when it is.
-_FEW_POINTS = 4096
 # Where waiting cannot be interrupted, Ctrl-C has to wait no longer than this.
 _LONGEST_WAIT = 0.5
 _UNFINISHED = "stopped before it finished"
@@ -216,7 +214,7 @@ class Loop:
 def _points(optimizer: Optimizer, fixed: Mapping[str, Any] | None) -> set[tuple[Any, ...]] | None:
     """All points of a space that has few of them."""
     space = optimizer.space
-    everything = space.everything(_FEW_POINTS)
+    everything = space.everything()
     if everything is None:
         return None
     return {_key(space.decode(x)) for x in everything[space.domain(fixed).contains(everything)]}

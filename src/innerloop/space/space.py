@@ -31,6 +31,8 @@ from innerloop.space.parameters import (
 
 _SOBOL_POINTS = 2**12
 _FILLING = 16
+# A finite space with no more points than this is searched point by point.
+_FEW_POINTS = 4096
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -67,6 +69,11 @@ class Space:
     def d(self) -> int:
         """How many coordinates there are."""
         return sum(kind.width for kind in self._kinds.values())
+
+    @property
+    def varying(self) -> dict[str, Parameter]:
+        """Parameters with two values or more, by name."""
+        return {name: kind for name, kind in self._kinds.items() if kind.width}
 
     @property
     def count(self) -> int | None:
@@ -150,7 +157,7 @@ class Space:
             X = np.concatenate([X, self.sample(_FILLING, generator)])
         return X[:size]
 
-    def everything(self, limit: int) -> Array | None:
+    def everything(self, limit: int = _FEW_POINTS) -> Array | None:
         """All points that meet the constraints, (N, d); None if there are more than `limit`.
 
         Points that do not meet the constraints count too.

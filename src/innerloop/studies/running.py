@@ -21,7 +21,6 @@ from innerloop.studies.study import Study
 from innerloop.studies.targets import TargetError
 
 _LONGEST_WAIT = 0.5
-_FEW_POINTS = 4096
 _UNFINISHED = "stopped before it finished"
 _NOT_NEEDED = "not started: other processes had begun enough trials"
 
@@ -220,7 +219,7 @@ def _trial(record: Record) -> Trial:
 def _points(study: Study) -> set[tuple[Plain, ...]] | None:
     """All points of a space that has few of them."""
     space = study.space
-    everything = None if space is None else space.everything(_FEW_POINTS)
+    everything = None if space is None else space.everything()
     if space is None or everything is None:
         return None
     return {tuple(space.decode(x).values()) for x in everything}

@@ -28,13 +28,10 @@ from innerloop.space.parameters import Choice, Integer, Parameter, Real
 from innerloop.space.space import Space
 from innerloop.studies.records import is_lost
 
-_FEW_POINTS = 4096
-
 
 def distributions_of(space: Space) -> dict[str, BaseDistribution]:
     """Optuna's distributions of the parameters that have two values or more."""
-    items = space.parameters.items()
-    return {n: _distribution(p) for n, p in items if isinstance(p, Parameter) and p.width}
+    return {name: _distribution(parameter) for name, parameter in space.varying.items()}
 
 
 def _distribution(parameter: Parameter) -> BaseDistribution:
@@ -108,7 +105,7 @@ class _SpaceModel(Model):
         fixed = {n: p.decode(()) if isinstance(p, Parameter) else p for n, p in single.items()}
         self.space = Space({**self._parameters, **fixed}, constraints=whole.constraints)
         self._domain = self.space.domain()
-        self._everything = self.space.everything(_FEW_POINTS)
+        self._everything = self.space.everything()
 
     def finished(self, trials: Sequence[FrozenTrial]) -> list[Finished]:
         return super().finished([trial for trial in trials if not is_lost(trial)])

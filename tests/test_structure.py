@@ -13,6 +13,7 @@ PACKAGE = Path(il.__file__).parent
 # From the bottom up. A module may import from its own layer and from those below it.
 LAYERS = [
     "errors",
+    "atomic",
     "checks",
     "linalg",
     "surrogate",
@@ -26,6 +27,7 @@ LAYERS = [
     "integrations",
     "studies",
     "report",
+    "experiments",
     "cli",
 ]
 

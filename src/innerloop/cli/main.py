@@ -11,7 +11,7 @@ try:
 except ImportError:
     sys.exit("the command innerloop needs more packages: pip install 'innerloop[study]'")
 
-from innerloop.cli import pages, running, trials
+from innerloop.cli import pages, paper, running, trials
 from innerloop.cli.output import message
 from innerloop.errors import InnerLoopError
 
@@ -35,6 +35,7 @@ for command in (
     running.demo,
 ):
     app.command()(command)
+app.add_typer(paper.paper)
 
 
 def main(arguments: list[str] | None = None) -> Any:

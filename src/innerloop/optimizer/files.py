@@ -5,11 +5,11 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from innerloop.atomic import write_text
 from innerloop.errors import InputError
 
 _FORMAT = "innerloop optimizer"
@@ -18,23 +18,11 @@ _VERSION = 1
 
 def write(path: str | os.PathLike[str], content: Mapping[str, Any]) -> None:
     """Write `content` to `path`, which holds either all of it or what it held before."""
-    target = Path(path)
     text = _body(content)
     header = {"format": _FORMAT, "version": _VERSION, "checksum": _checksum(text)}
     # The last byte closes the outermost brace, so that no shorter file is valid.
     whole = json.dumps(header)[:-1] + ', "content": ' + text + "}"
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(whole)
-            file.flush()
-            os.fsync(file.fileno())
-        _keep_mode(target, name)
-        os.replace(name, target)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
-    _sync_directory(target.parent)
+    write_text(path, whole)
 
 
 def read(path: str | os.PathLike[str]) -> dict[str, Any]:
@@ -71,24 +59,3 @@ def _body(content: Mapping[str, Any]) -> str:
 def _checksum(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8")).hexdigest()
 
-
-def _keep_mode(target: Path, name: str) -> None:
-    """Give the new file the permissions of the old one, or those that new files have."""
-    if target.exists():
-        mode = target.stat().st_mode & 0o777
-    else:
-        mask = os.umask(0)
-        os.umask(mask)
-        mode = 0o666 & ~mask
-    os.chmod(name, mode)
-
-
-def _sync_directory(directory: Path) -> None:
-    """Make the new name last, where the system can."""
-    if os.name != "posix":
-        return
-    handle = os.open(directory, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

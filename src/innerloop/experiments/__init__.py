@@ -1,0 +1,1 @@
+"""The paper's experiments: tasks, a runner that resumes, figures and claims."""

@@ -1,0 +1,58 @@
+"""The page of results: made from results alone, whatever their order, and true to the claims."""
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fake_runs import as_the_paper_says, everything, noisy, runs
+from innerloop.experiments.claims import claims
+from innerloop.experiments.results_page import page
+
+GRID = everything(as_the_paper_says, trials=2)
+PAGE = page(GRID, command="innerloop paper plot 3", figures={"3": "a.svg"})
+
+
+@settings(max_examples=5, deadline=None)
+@given(order=st.permutations(range(len(GRID))))
+def test_the_order_of_results_does_not_matter(order):
+    shuffled = [GRID[k] for k in order]
+    assert page(shuffled, command="innerloop paper plot 3", figures={"3": "a.svg"}) == PAGE
+
+
+def test_the_page_says_what_was_found():
+    results = everything(as_the_paper_says)
+    figures = {name: f"images/{name}.svg" for name in ("3", "4", "1d", "6", "7", "8")}
+    text = page(results, command="innerloop paper run", figures=figures)
+    lines = text.splitlines()
+    for k, claim in enumerate(claims(results), 1):
+        (row,) = [line for line in lines if line.startswith(f"| {k} | {claim.text} |")]
+        assert f"{claim.late.value:+.3f}" in row
+        assert row.endswith("| reproduced |" if claim.paper else "| better |")
+        assert all(f"[{name}](#figure-{name})" in row for name in claim.figures)
+    headings = [line for line in lines if line.startswith("### Figure")]
+    assert headings == [f"### Figure {name}" for name in ("1d", "3", "4", "6", "7", "8")]
+    assert all(f"({path})" in text for path in figures.values())
+    assert "```sh\ninnerloop paper run\n```" in text
+    assert "left out" not in text.split("## Make it again")[1]
+
+
+def test_a_page_of_nothing_has_no_verdicts():
+    text = page([], command="innerloop paper run", figures={})
+    assert "reproduced |" not in text
+    assert text.count("| not run |") == 8
+
+
+def test_the_page_says_what_was_left_out():
+    here = runs(noisy(0, -1.0, trials=2))
+    full = [
+        result.job
+        for budget in (2**12, 2**16)
+        for maximizer in ("adam", "cmaes")
+        for result in runs(noisy(0, -1.0, trials=4), maximizer=maximizer, budget=budget)
+    ]
+    text = page(here, command="x", figures={}, grid=full).split("## What was left out")[1]
+    assert "Of 16 cells of the full grid, 2 were run" in text
+    assert "4 trials, here there are up to 2" in text
+    rows = {line.split(" | ")[0]: line for line in text.splitlines()}
+    assert rows["| inner budget N"] == "| inner budget N | 2 | 2^16 | - |"
+    assert rows["| method"] == "| method | 2 | CMA-ES, greedy | - |"
+    assert rows["| evaluations T"] == "| evaluations T | 1 | - | - |"

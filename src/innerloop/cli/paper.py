@@ -5,44 +5,38 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from innerloop.cli import paper_pages
 from innerloop.cli.options import Format
 from innerloop.cli.output import message, show
+from innerloop.cli.paper_scope import (
+    RESULTS,
+    AllFigures,
+    Budgets,
+    Clock,
+    Figures,
+    Folder,
+    ScaleName,
+    Trials,
+    chosen_scale,
+    jobs_of,
+    named,
+)
 from innerloop.errors import InputError
 
 if TYPE_CHECKING:
-    from innerloop.experiments.grid import Scale
     from innerloop.experiments.jobs import Job
     from innerloop.experiments.running import Workers
 
 paper = typer.Typer(
     help="The paper's experiments: run, resume, plot.", no_args_is_help=True, name="paper"
 )
-
-Figures = Annotated[
-    list[str], typer.Argument(help="Figures, such as 3 or 1d, or all.", metavar="FIGURE...")
-]
-AllFigures = Annotated[
-    list[str] | None, typer.Argument(help="Figures; all if none is named.", metavar="[FIGURE...]")
-]
-ScaleName = Annotated[str, typer.Option("--scale", help="How much: small, laptop or paper.")]
-Folder = Annotated[
-    Path, typer.Option("--results", help="Folder or zip file of results.", metavar="PATH")
-]
-Trials = Annotated[int | None, typer.Option(help="Trials, if not those of the scale.", min=1)]
-Budgets = Annotated[
-    list[int] | None,
-    typer.Option("--budget", help="Inner budget N, if not those of the scale; may be repeated."),
-]
-Clock = Annotated[
-    str | None, typer.Option(help="Budgets by 'cpu' time or 'evaluations', if not the scale's.")
-]
-RESULTS = Path("paper-results")
+paper.command()(paper_pages.plot)
+paper.command()(paper_pages.page)
 
 
 @paper.command("list")
@@ -93,39 +87,6 @@ def run(
 
 
 @paper.command()
-def plot(
-    figures: Figures,
-    scale: ScaleName = "small",
-    results: Folder = RESULTS,
-    output: Annotated[
-        Path, typer.Option("-o", "--output", help="Folder for the figures.", metavar="FOLDER")
-    ] = Path("figures"),
-    suffix: Annotated[str, typer.Option("--as", help="svg, pdf or png.")] = "svg",
-    trials: Trials = None,
-    budgets: Budgets = None,
-    clock: Clock = None,
-) -> None:
-    """Draw figures from the results that are there."""
-    from innerloop.experiments.figures import FIGURES
-    from innerloop.experiments.store import Store
-    from innerloop.experiments.style import save
-
-    settings = chosen_scale(scale, trials, budgets, clock)
-    store = Store(results)
-    output.mkdir(parents=True, exist_ok=True)
-    for name in named(figures):
-        found = store.results(FIGURES[name].jobs(settings))
-        if not found:
-            raise InputError(
-                f"there are no results of figure {name} in {results}: "
-                f"innerloop paper run {name} --scale {scale}"
-            )
-        path = output / f"figure_{name}.{suffix}"
-        save(FIGURES[name].draw(found), path)
-        message(f"figure {name}: {path}")
-
-
-@paper.command()
 def status(
     figures: AllFigures = None,
     scale: ScaleName = "small",
@@ -170,41 +131,6 @@ def pack(
 
     jobs = needed(jobs_of(figures, chosen_scale(scale, trials, budgets, clock)))
     message(f"{Store(results).pack(jobs, output)} results: {output}")
-
-
-def named(figures: Sequence[str]) -> list[str]:
-    """Names of figures; "all" stands for every one."""
-    from innerloop.experiments.figures import FIGURES
-
-    for name in figures:
-        if name != "all" and name not in FIGURES:
-            raise InputError(f"there is no figure {name!r}: all or some of {', '.join(FIGURES)}")
-    return list(FIGURES) if "all" in figures else list(dict.fromkeys(figures))
-
-
-def jobs_of(figures: Sequence[str], scale: Scale) -> list[Job]:
-    """Jobs of some figures, each once, what is quick first."""
-    from innerloop.experiments.figures import FIGURES
-    from innerloop.experiments.grid import in_turn
-
-    return in_turn([FIGURES[name].jobs(scale) for name in named(figures)])
-
-
-def chosen_scale(
-    name: str, trials: int | None, budgets: list[int] | None, clock: str | None
-) -> Scale:
-    """The scale of that name, with what is given in place of its own."""
-    from innerloop.experiments.grid import SCALES
-
-    if name not in SCALES:
-        raise InputError(f"--scale must be one of {', '.join(SCALES)}, got {name!r}")
-    scale = SCALES[name]
-    return replace(
-        scale,
-        trials=trials or scale.trials,
-        budgets=tuple(budgets or scale.budgets),
-        clock=clock or scale.clock,
-    )
 
 
 def _workers(number: int, scheduler: str | None) -> AbstractContextManager[Workers]:

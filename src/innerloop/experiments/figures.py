@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from innerloop.experiments import panels
+from innerloop.experiments.errors import NothingToDrawError
 from innerloop.experiments.grid import Scale, compared, joint_and_incremental
 from innerloop.experiments.illustrations import belief, concrete, cost, parallel
 from innerloop.experiments.jobs import Job
@@ -25,6 +26,12 @@ class Figure:
     title: str
     jobs: Callable[[Scale], Sequence[Job]]
     draw: Callable[[Sequence[Result]], Drawing]
+
+    def drawn(self, results: Sequence[Result]) -> Drawing:
+        """The picture of results, of which there must be some."""
+        if not results:
+            raise NothingToDrawError(f"there are no results for the figure of {self.title}")
+        return self.draw(results)
 
 
 def _illustration(title: str, job: Job, draw: Callable[[Table], Drawing]) -> Figure:

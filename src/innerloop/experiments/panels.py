@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from innerloop.errors import InputError
 from innerloop.experiments.curves import Entrant, collect, curves
+from innerloop.experiments.errors import NothingToDrawError
 from innerloop.experiments.places import FIGURES, Place, arrange
 from innerloop.experiments.store import Result
 from innerloop.experiments.style import (
@@ -37,7 +38,7 @@ def draw(results: Iterable[Result], figure: str) -> Figure:
         raise InputError(f"figure must be one of {', '.join(FIGURES)}, got {figure!r}")
     places = arrange(collect(results), figure)
     if not places:
-        raise InputError(f"there are no results for figure {figure}")
+        raise NothingToDrawError(f"there are no results for figure {figure}")
     return _drawn(places, forms=figure == "8")
 
 

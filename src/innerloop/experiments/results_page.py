@@ -8,6 +8,7 @@ from string import ascii_lowercase
 from innerloop.experiments.cells import Cell
 from innerloop.experiments.claims import ACQUISITIONS, HIGH, Claim, judge
 from innerloop.experiments.curves import FLOOR, TASKS, Runs, collect
+from innerloop.experiments.illustrations.cost import Cost, growth
 from innerloop.experiments.left_out import left_out
 from innerloop.experiments.markdown import (
     NOTHING,
@@ -21,8 +22,13 @@ from innerloop.experiments.markdown import (
 from innerloop.experiments.paired import LEVEL, NOT_REPRODUCED, REPRODUCED
 from innerloop.experiments.panel_tables import panel_tables
 from innerloop.experiments.store import Result
+from innerloop.experiments.table import Table
 
 _CAPTIONS = {
+    "1bc": "A belief given four observations, and its expected improvement.",
+    "1d": "CPU time of 2^14 values of q-EI as a run goes on; hollow points are last steps.",
+    "2": "Two greedy rounds, and joint ascent of both queries.",
+    "5": "Concrete approximations of PI and ES by temperature, and ascents at 0.01.",
     "3": "Synthetic tasks from a known prior, q-EI.",
     "4": "Black-box tasks, hyperparameters learned on the way, q-EI.",
     "6": "Synthetic tasks from a known prior, q-UCB.",
@@ -32,6 +38,8 @@ _CAPTIONS = {
 _CURVES = (
     " Mean and standard error of log10 regret over the trials that all methods of a panel have."
 )
+_SECONDS = ("seconds", "gradient_seconds")
+_REGRETS = ("3", "4", "6", "7", "8")
 # What the paper does not claim cannot be reproduced.
 _OWN = {REPRODUCED: "better", NOT_REPRODUCED: "worse"}
 
@@ -48,7 +56,8 @@ def page(
     command: what makes results, figures and page; figures: the path of each by its name, relative
     to the page; grid: all cells of the full grid, to say what of it was left out.
     """
-    found = [result for result in results if isinstance(result.job, Cell)]
+    everything = list(results)
+    found = [result for result in everything if isinstance(result.job, Cell)]
     cells = [result.job for result in found if isinstance(result.job, Cell)]
     runs = collect(found)
     claims = judge(runs)
@@ -60,6 +69,7 @@ def page(
         f"## What was run\n\n{_what_was_run(found, runs)}",
         f"## Claims\n\n{_summary(claims, figures)}\n\n{_HOW_TO_READ}",
         f"## Figures\n\n{_shown(figures)}" if figures else "",
+        _costs([result.table for result in everything if isinstance(result.job, Cost)]),
         f"## Parts of the claims\n\n{_parts(claims)}",
         f"## Panel by panel\n\n{panel_tables(runs)}",
         f"## What was left out\n\n{left_out(cells, grid)}" if grid else "",
@@ -119,6 +129,36 @@ def _what_was_run(results: Sequence[Result], runs: Sequence[Runs]) -> str:
     return f"{amount}\n\n{table(head, rows)}"
 
 
+def _costs(tables: Sequence[Table]) -> str:
+    """What figure 1d says in numbers, if it was run for several q."""
+    if len(tables) < 2:
+        return ""
+    rows = []
+    both = [growth(tables, column) for column in ("seconds", "gradient_seconds")]
+    for one in sorted(tables, key=lambda one: int(one["q"][0])):
+        q, last = int(one["q"][0]), int(one["step_q"][-1])
+        cost = [f"{1e6 * one[name][-2] / one['values'][-2]:.0f}" for name in _SECONDS]
+        exponents = [f"{each.in_n[q]:.2f}" for each in both]
+        rows.append([str(q), *cost, *exponents, str(last), f"{both[0].last_step[q]:.2f}"])
+    head = [
+        "q",
+        "a value",
+        "with gradient",
+        "exponent of n",
+        "with gradient",
+        "last q",
+        "last step",
+    ]
+    n = max(int(one["n"][-2]) for one in tables)
+    return (
+        f"## What values cost\n\nMicroseconds of CPU time for one value of q-EI at the last full "
+        f"step of figure 1d, with n up to {n}; the exponent of n from half of that on; and the "
+        "cost of the last step, whose q is what is left of the evaluations, as a share of that of "
+        f"the step before. The exponent of q is {both[0].in_q:.2f}, with gradients "
+        f"{both[1].in_q:.2f}.\n\n{table(head, rows)}"
+    )
+
+
 def _summary(claims: Sequence[Claim], figures: Mapping[str, str]) -> str:
     """One row for every claim, those beyond the paper in a table of their own."""
     numbered = list(enumerate(claims, 1))
@@ -144,7 +184,7 @@ def _shown(figures: Mapping[str, str]) -> str:
     shown = []
     for name in sorted(figures, key=lambda name: (len(name.rstrip(ascii_lowercase)), name)):
         caption = _CAPTIONS.get(name, "")
-        text = caption + (_CURVES if caption else "")
+        text = caption + (_CURVES if name in _REGRETS else "")
         shown.append(f"### Figure {name}\n\n![Figure {name}]({figures[name]})\n\n{text}".rstrip())
     return "\n\n".join(shown)
 

@@ -1,0 +1,109 @@
+"""Commands that show the paper's experiments: plot and page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from innerloop.cli.output import message
+from innerloop.cli.paper_scope import (
+    RESULTS,
+    Budgets,
+    Clock,
+    Figures,
+    Folder,
+    ScaleName,
+    Trials,
+    chosen_scale,
+    jobs_of,
+    named,
+)
+from innerloop.errors import InputError
+
+if TYPE_CHECKING:
+    from innerloop.experiments.store import Result
+
+
+def plot(
+    figures: Figures,
+    scale: ScaleName = "small",
+    results: Folder = RESULTS,
+    output: Annotated[
+        Path, typer.Option("-o", "--output", help="Folder for the figures.", metavar="FOLDER")
+    ] = Path("figures"),
+    suffix: Annotated[str, typer.Option("--as", help="svg, pdf or png.")] = "svg",
+    trials: Trials = None,
+    budgets: Budgets = None,
+    clock: Clock = None,
+) -> None:
+    """Draw figures from the results that are there."""
+    from innerloop.experiments.figures import FIGURES
+    from innerloop.experiments.store import Store
+
+    settings = chosen_scale(scale, trials, budgets, clock)
+    store = Store(results)
+    for name in named(figures):
+        found = store.results(FIGURES[name].jobs(settings))
+        if not found:
+            raise InputError(
+                f"there are no results of figure {name} in {results}: "
+                f"innerloop paper run {name} --scale {scale}"
+            )
+        path = _drawn(name, found, output, suffix)
+        message(f"figure {name}: {path}")
+
+
+def page(
+    output: Annotated[
+        Path, typer.Option("-o", "--output", help="The page to write.", metavar="FILE")
+    ] = Path("results.md"),
+    scale: ScaleName = "small",
+    results: Folder = RESULTS,
+    trials: Trials = None,
+    budgets: Budgets = None,
+    clock: Clock = None,
+) -> None:
+    """Write a page of claims, each with what was measured, and draw all figures beside it."""
+    from innerloop.experiments.cells import Cell
+    from innerloop.experiments.errors import NothingToDrawError
+    from innerloop.experiments.figures import FIGURES
+    from innerloop.experiments.grid import SCALES
+    from innerloop.experiments.results_page import page as page_of
+    from innerloop.experiments.store import Store
+
+    settings, store = chosen_scale(scale, trials, budgets, clock), Store(results)
+    paths, everything = {}, store.results(jobs_of(["all"], settings))
+    if not everything:
+        raise InputError(f"there are no results in {results}: innerloop paper run all")
+    for name, figure in FIGURES.items():
+        found = store.results(figure.jobs(settings))
+        with suppress(NothingToDrawError):
+            drawn = _drawn(name, found, output.parent / "images", "svg")
+            paths[name] = str(drawn.relative_to(output.parent))
+    whole = [job for job in jobs_of(["all"], SCALES["paper"]) if isinstance(job, Cell)]
+    command = (
+        f"innerloop paper run all --scale {scale}\n"
+        f"innerloop paper page --scale {scale} --output {output.name}"
+    )
+    output.write_text(page_of(everything, command=command, figures=paths, grid=whole))
+    message(f"{len(everything)} results: {output}")
+
+
+def _drawn(name: str, results: Sequence[Result], folder: Path, suffix: str) -> Path:
+    """Draw a figure into a folder."""
+    from innerloop.experiments.figures import FIGURES
+    from innerloop.experiments.style import save
+
+    if suffix not in ("svg", "pdf", "png"):
+        raise InputError(f"--as must be svg, pdf or png, got {suffix!r}")
+    path = folder / f"figure_{name}.{suffix}"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        save(FIGURES[name].drawn(results), path)
+    except OSError as error:
+        raise InputError(f"cannot write {path}: {error.strerror or error}") from error
+    return path

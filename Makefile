@@ -10,7 +10,7 @@ INSTALL := -m pip install --quiet --disable-pip-version-check
 .PHONY: help run test lint docs bench clean
 
 help:
-	@echo "make run    minimize a function with 4 workers; writes convergence.png"
+	@echo "make run    minimize a function with 4 workers; writes innerloop.db, report.html"
 	@echo "make test   run the tests"
 	@echo "make lint   check style and types"
 	@echo "make docs   build the documentation into site/"
@@ -18,7 +18,7 @@ help:
 	@echo "make clean  remove the environments and everything that was built"
 
 run: $(VENV)/installed-run
-	$(VENV)/bin/python examples/hartmann.py
+	$(VENV)/bin/innerloop demo
 
 test: $(VENV)/installed-dev
 	$(VENV)/bin/python -m pytest -n 2
@@ -35,7 +35,7 @@ bench: $(BENCH_VENV)/installed-bench
 	$(BENCH_VENV)/bin/python benchmarks/core.py
 
 clean:
-	rm -rf $(VENV) $(BENCH_VENV) site convergence.png demonstration.png
+	rm -rf $(VENV) $(BENCH_VENV) site convergence.png demonstration.png innerloop.db report.html
 	rm -rf .pytest_cache .hypothesis .mypy_cache .ruff_cache
 
 $(VENV)/bin/python:

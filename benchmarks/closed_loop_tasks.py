@@ -16,6 +16,7 @@ from scipy.optimize import minimize
 from scipy.stats import qmc
 
 import innerloop as il
+from innerloop.experiments import functions
 
 Point = dict[str, float | int | str]
 
@@ -136,38 +137,8 @@ def branin(x: np.ndarray) -> float:
     return valley**2 + 10 * (1 - 1 / (8 * np.pi)) * np.cos(x[0]) + 10
 
 
-_HEIGHTS = np.array([1.0, 1.2, 3.0, 3.2])
-_HARTMANN = {
-    3: (
-        np.array([[3, 10, 30], [0.1, 10, 35], [3, 10, 30], [0.1, 10, 35]]),
-        1e-4
-        * np.array([[3689, 1170, 2673], [4699, 4387, 7470], [1091, 8732, 5547], [381, 5743, 8828]]),
-    ),
-    6: (
-        np.array(
-            [
-                [10, 3, 17, 3.5, 1.7, 8],
-                [0.05, 10, 17, 0.1, 8, 14],
-                [3, 3.5, 1.7, 10, 17, 8],
-                [17, 8, 0.05, 10, 0.1, 14],
-            ]
-        ),
-        1e-4
-        * np.array(
-            [
-                [1312, 1696, 5569, 124, 8283, 5886],
-                [2329, 4135, 8307, 3736, 1004, 9991],
-                [2348, 1451, 3522, 2883, 3047, 6650],
-                [4047, 8828, 8732, 5743, 1091, 381],
-            ]
-        ),
-    ),
-}
-
-
 def hartmann(x: np.ndarray) -> float:
-    steepness, centers = _HARTMANN[x.size]
-    return -float(_HEIGHTS @ np.exp(-(steepness * (x - centers) ** 2).sum(axis=1)))
+    return -float(functions.hartmann(x))
 
 
 def levy(x: np.ndarray) -> float:
@@ -241,7 +212,7 @@ _MIXED = {
     "schedule": Options(_SCHEDULES),
 }
 _UNIT = (0.0, 1.0)
-_HARTMANN_3, _HARTMANN_6 = -3.862779787332663, -3.322368011415515
+_HARTMANN_3, _HARTMANN_6 = -functions.MAXIMA["hartmann-3"], -functions.MAXIMA["hartmann-6"]
 
 _TASKS: dict[str, Callable[[int], Task]] = {
     "branin": lambda _: _reals("branin", [(-5, 10), (0, 15)], branin, 10 / (8 * np.pi)),

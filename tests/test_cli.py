@@ -179,11 +179,11 @@ def test_formats(folder):
 
 def test_resumed_equals_straight(folder):
     line = ["run", "target.py:loss", "--space", "space.toml", "--seed", "3"]
-    call_alone(folder, *line, "--study", "straight", "-n", "20")
-    call_alone(folder, *line, "--study", "resumed", "-n", "10")
+    call_alone(folder, *line, "--study", "straight", "-n", "40")
     call_alone(folder, *line, "--study", "resumed", "-n", "20")
+    call_alone(folder, *line, "--study", "resumed", "-n", "40")
     both = [trials(folder, "--study", name) for name in ("straight", "resumed")]
-    assert len(both[0]) == 20
+    assert len(both[0]) == 40
     told = [[(r["params"], r["value"]) for r in records] for records in both]
     assert told[0] == told[1]
 

@@ -38,7 +38,7 @@ _CHOICES, _FEW_QUERIES = 2, 4
 _UNTIL_MAXIMA, _UNTIL_ASCENT = 0.5, 0.9
 # A few steps each: enough to tell the hills apart, not so many that their climbers meet.
 _SEARCH = LBFGS(tolerance=1e-3, steps=5, patience=100)
-_CONVERGE = LBFGS(tolerance=1e-6, patience=10)
+_CONVERGE = LBFGS(tolerance=1e-4, patience=3)
 _CERTIFY = LBFGS(tolerance=1e-3, steps=8, patience=4)
 
 

@@ -43,7 +43,7 @@ def opened(
 def summary_of(study: Study) -> dict[str, Any]:
     """Name, direction, how many trials there are of each kind, and the best value."""
     records = study.records()
-    states = [record.state for record in records]
+    states = ["lost" if record.lost else record.state for record in records]
     try:
         best = study.best().value
     except InnerLoopError:
@@ -53,6 +53,7 @@ def summary_of(study: Study) -> dict[str, Any]:
         "direction": study.direction,
         "complete": states.count("complete"),
         "failed": states.count("failed"),
+        "lost": states.count("lost"),
         "running": states.count("running"),
         "best": best,
     }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -47,18 +46,23 @@ def write(study: Study, path: Path | str) -> None:
 def dashboard(
     storage: options.Storage = STORAGE,
     host: Annotated[str, typer.Option(help="Address to listen at.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(help="Port to listen at.", min=0, max=65535)] = 8080,
+    port: Annotated[int, typer.Option(help="Port to listen at.", min=1, max=65535)] = 8080,
 ) -> None:
     """Serve Optuna's dashboard of a database, if it is installed."""
     from innerloop.studies.errors import StudyError
     from innerloop.studies.storage import open_storage
 
-    if find_spec("optuna_dashboard") is None:
+    try:
+        served = import_module("optuna_dashboard")
+    except ImportError as error:
         raise StudyError(
             "the dashboard is a package of its own: pip install optuna-dashboard; "
             "'innerloop report' needs nothing more"
-        )
-    open_storage(storage, writing=False)  # says what is wrong, if anything
+        ) from error
+    opened = open_storage(storage, writing=False)
 
     message(f"http://{host}:{port}/ (Ctrl-C ends it)")
-    import_module("optuna_dashboard").run_server(storage, host=host, port=port)
+    try:
+        served.run_server(opened, host=host, port=port)
+    except OSError as error:
+        raise StudyError(f"cannot listen at {host}:{port}: {error}") from error

@@ -99,7 +99,8 @@ def _summarize(study: Study, ran: Ran, plan: Plan, seconds: float) -> None:
     from innerloop.cli.opening import summary_of
 
     summary = summary_of(study)
-    counts = f"{summary['complete']} complete, {summary['failed']} failed"
+    lost = f", {summary['lost']} lost" if summary["lost"] else ""
+    counts = f"{summary['complete']} complete, {summary['failed']} failed{lost}"
     message(f"study {study.name!r}: {counts}; {ran.told} of them in this run, {seconds:.1f} s")
     if summary["best"] is not None:
         best = study.best()

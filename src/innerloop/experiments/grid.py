@@ -53,7 +53,7 @@ def _synthetic(task: str, *sizes: tuple[int, int]) -> tuple[Panel, ...]:
 SCALES = {
     "small": Scale(
         "every figure in minutes, to see that all works",
-        trials=2,
+        trials=4,
         budgets=(2**12,),
         clock="evaluations",
         evaluations=3 + 32,

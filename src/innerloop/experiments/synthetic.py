@@ -63,7 +63,7 @@ class Maximum(Settings):
         return {"value": [value], **{f"x{k}": [float(u)] for k, u in enumerate(x)}}
 
 
-class _Single:
+class SingleDraw:
     """One draw as an objective of maximizers, in the precision of its numbers.
 
     w_c cos(p) + w_s sin(p) = A cos(p - phi) takes one cosine a frequency instead of two waves; in
@@ -104,7 +104,7 @@ def _search(job: Maximum) -> tuple[Array, float]:
     from scipy.stats import qmc  # slow to import
 
     function = draw(job.d, job.trial, job.features)
-    rough, exact = _Single(function, np.float32), _Single(function, np.float64)
+    rough, exact = SingleDraw(function, np.float32), SingleDraw(function, np.float64)
     seed = np.random.default_rng([job.d, job.trial, 1])
     points = qmc.Sobol(job.d, rng=seed).random(job.points)[:, None]
     best = np.argsort(-rough.value(points), kind="stable")[: job.searches]

@@ -58,4 +58,3 @@ def _body(content: Mapping[str, Any]) -> str:
 
 def _checksum(text: str) -> str:
     return hashlib.sha256(text.encode("utf-8")).hexdigest()
-

@@ -23,6 +23,8 @@ from innerloop.surrogate.kernels import Matern52
 _FIT_ALWAYS_UP_TO, _FIT_AFTER = 150, 0.05
 # Functions without noise are followed down to this variance, in units of that of the values.
 _SMALLEST_NOISE = 1e-10
+# A fit ends with a step that gains less than this of the log density: a thousandth of a nat or so.
+_TOLERANCE = 1e-5
 # Noise with a smaller variance than this, in units of that of the values, is as good as none.
 _NEGLIGIBLE_NOISE = 1e-2
 
@@ -120,6 +122,7 @@ def _fit(results: Results, outputs: Outputs, start: GaussianProcess | None) -> _
         noise=given if known.all() else None,
         start=start,
         smallest_noise=_SMALLEST_NOISE,
+        tolerance=_TOLERANCE,
     )
     noise = float(np.mean(gp.noise))
     conditioned = GaussianProcess(gp.kernel, gp.mean, np.where(known, given, noise))

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import os
 import secrets
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast, overload
 
@@ -80,6 +81,11 @@ class Optimizer:
     def seed(self) -> int:
         """The seed, drawn at random if none was given."""
         return self._settings.seed
+
+    @property
+    def acquisition(self) -> str:
+        """The name of the acquisition function."""
+        return self._settings.acquisition
 
     @property
     def trials(self) -> tuple[Trial, ...]:
@@ -198,8 +204,7 @@ class Optimizer:
     def predict(self, params: Mapping[str, Any]) -> Prediction:
         """What is expected of the function at a point, without noise: mean and sd."""
         x = self.space.encode(self.space.check(params))
-        mean, variance = self.posterior.marginals(x)
-        return self.learned.outputs.prediction(float(mean), float(variance))
+        return self.learned.outputs.predictions(*self.posterior.marginals(x[None]))[0]
 
     @property
     def learned(self) -> Learned:
@@ -242,6 +247,14 @@ class Optimizer:
         except (KeyError, TypeError, InputError) as error:
             raise InputError(f"{path} does not hold an optimizer: {error}") from error
         return optimizer
+
+    def with_trials(self, trials: Iterable[Trial]) -> Optimizer:
+        """A copy that holds these trials instead, with new ids from 0; this one stays as it is."""
+        other = copy.copy(self)
+        other._trials = [replace(trial, id=number) for number, trial in enumerate(trials)]
+        other._points = [self.space.encode(trial.params) for trial in other._trials]
+        other._latest = None
+        return other
 
     def __repr__(self) -> str:
         states = [trial.state for trial in self._trials]

@@ -10,10 +10,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from innerloop.checks import Array
 from innerloop.optimizer.trials import Prediction
 
+LARGEST = float(np.finfo(float).max)
 # Gaps beyond so many typical ones are all the same: just bad.
 _LARGEST_GAP = 1e6
 # The typical gap is at least this share of a large one.
@@ -71,14 +73,19 @@ class Outputs:
         value: Array = self.best - self.sign * self.typical * self._unbend(t)
         return value
 
-    def prediction(self, mean: float, variance: float) -> Prediction:
-        """Mean and standard deviation of the value, if t is normal."""
-        gaps = self._unbend(mean + np.sqrt(variance) * _NODES)
-        center = float(_WEIGHTS @ gaps)
-        sd = float(np.sqrt(_WEIGHTS @ (gaps - center) ** 2))
-        return Prediction(
-            _finite(self.best - self.sign * self.typical * center), _finite(self.typical * sd)
-        )
+    def moments(self, mean: Array, variance: Array) -> tuple[Array, Array]:
+        """Means and standard deviations of values, if t are normal: (n,), (n,) -> (n,), (n,)."""
+        gaps = self._unbend(mean[:, None] + np.sqrt(variance)[:, None] * _NODES)
+        center = gaps @ _WEIGHTS
+        sd = np.sqrt((gaps - center[:, None]) ** 2 @ _WEIGHTS)
+        with np.errstate(over="ignore"):
+            value = self.best - self.sign * self.typical * center
+            return _finite(value), _finite(self.typical * sd)
+
+    def predictions(self, mean: Array, variance: Array) -> list[Prediction]:
+        """The same, one by one."""
+        moments = (each.tolist() for each in self.moments(mean, variance))
+        return list(map(Prediction, *moments))
 
     def _unbend(self, t: Array) -> Array:
         """The gaps that the surrogate would see as t, any shape."""
@@ -97,13 +104,12 @@ def _typical(gaps: Array) -> float:
     if not gaps.size:
         return 1.0
     middle, large = np.quantile(gaps, [0.5, 0.9], method="lower")
-    return _finite(max(float(middle), _SMALLEST_SHARE * float(large)))
+    return float(_finite(max(middle, _SMALLEST_SHARE * large)))
 
 
-def _finite(value: float) -> float:
-    """The nearest float that is not infinite."""
-    largest = float(np.finfo(float).max)
-    return min(max(value, -largest), largest)
+def _finite(value: ArrayLike) -> Array:
+    """The nearest floats that are not infinite, any shape."""
+    return np.clip(value, -LARGEST, LARGEST)
 
 
 def _difference(best: float, values: Array) -> Array:

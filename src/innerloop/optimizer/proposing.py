@@ -102,8 +102,7 @@ def propose(
         )
         # A space with fewer points than were asked for repeats itself.
         chosen = request.new_points(np.resize(batch.X, (number - designed, space.d)))
-        mean, variance = posterior.marginals(chosen)
-        predictions += map(learned.outputs.prediction, mean.tolist(), variance.tolist())
+        predictions += learned.outputs.predictions(*posterior.marginals(chosen))
         X = np.concatenate([X, chosen])
         seconds = time.perf_counter() - started
         certificate = Certificate(batch.value, batch.upper_bound, batch.fraction, seconds)

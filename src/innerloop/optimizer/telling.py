@@ -26,7 +26,7 @@ def outcome(trial: Trial, value: Any, state: str, noise_sd: Any, error: str | No
         if value is not None:
             raise InputError(f"a failed trial has no value, got {value!r} for trial {trial.id}")
         return replace(trial, state="failed", error=error, told=now)
-    number = _number(f"the value of trial {trial.id}", value)
+    number = as_number(f"the value of trial {trial.id}", value)
     if not math.isfinite(number):
         reason = error or f"the value was {number}"
         return replace(trial, state="failed", error=reason, told=now)
@@ -40,7 +40,7 @@ def outcome(trial: Trial, value: Any, state: str, noise_sd: Any, error: str | No
     )
 
 
-def _number(name: str, value: Any) -> float:
+def as_number(name: str, value: Any) -> float:
     """A number as a float; anything like one will do, but not what only could be read as one."""
     if value is None:
         raise InputError(f"{name} must be a number, got None; tell state='failed' if there is none")
@@ -57,7 +57,7 @@ def _number(name: str, value: Any) -> float:
 def _deviation(noise_sd: Any, number: int) -> float | None:
     if noise_sd is None:
         return None
-    deviation = _number(f"noise_sd of trial {number}", noise_sd)
+    deviation = as_number(f"noise_sd of trial {number}", noise_sd)
     if not (math.isfinite(deviation) and deviation >= 0.0):
         raise InputError(f"noise_sd of trial {number} must be 0 or above, got {deviation}")
     return deviation

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -30,11 +29,6 @@ class Copy:
     results: int
 
     @property
-    def acquisition(self) -> str:
-        """The name of the acquisition function."""
-        return self.optimizer._settings.acquisition
-
-    @property
     def used(self) -> int:
         """How many values the copy knows."""
         return sum(trial.state == "complete" for trial in self.optimizer.trials)
@@ -44,11 +38,7 @@ def copy_of(optimizer: Optimizer) -> Copy:
     """A copy that goes on as the optimizer would, or one of a part of it if there is too much."""
     trials = optimizer.trials
     kept = _kept(trials, DIRECTIONS[optimizer.direction], optimizer.seed)
-    copied = copy.copy(optimizer)
-    # Trials and points are never changed, only replaced: new lists are enough.
-    copied._trials = [replace(trials[k], id=i) for i, k in enumerate(kept)]
-    copied._points = [optimizer._points[k] for k in kept]
-    copied._latest = None
+    copied = optimizer.with_trials(trials[k] for k in kept)
     return Copy(copied, tuple(kept), sum(trial.state == "complete" for trial in trials))
 
 

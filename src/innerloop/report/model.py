@@ -16,15 +16,12 @@ from innerloop.acquisition.utilities import ExpectedImprovement
 from innerloop.checks import Array
 from innerloop.maximizers.domain import Domain
 from innerloop.optimizer.optimizer import Optimizer
-from innerloop.optimizer.outputs import Outputs
+from innerloop.optimizer.outputs import LARGEST, Outputs
 from innerloop.optimizer.trials import Trial
 from innerloop.space.parameters import Parameter
 from innerloop.space.space import Space
 from innerloop.surrogate.gaussian_process import Posterior
 
-_NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(32)
-_WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
-_LARGEST = float(np.finfo(float).max)
 # Beyond so many pending points the picture of expected improvement takes the latest ones.
 _STATES, _MOST_PENDING = 64, 16
 
@@ -84,7 +81,7 @@ class Model:
         """|dvalue / dt| at the threshold: what a unit of the surrogate is worth there."""
         outputs = self.outputs
         bent = min(self.threshold * outputs.scale + outputs.location, 0.0) if outputs.bent else 0.0
-        return min(outputs.typical * outputs.scale * float(np.exp(-bent)), _LARGEST)
+        return min(outputs.typical * outputs.scale * float(np.exp(-bent)), LARGEST)
 
     def expected(self, X: Array) -> Expected:
         """Mean at points (n, d), as `Optimizer.predict` gives it, and a band of 2 sd around.
@@ -95,11 +92,9 @@ class Model:
         t, variance = self.posterior.marginals(X)
         sd = np.sqrt(variance)
         with np.errstate(over="ignore"):
-            outcomes = self.outputs.backward(t[:, None] + sd[:, None] * _NODES)
             ends = np.sort([self.outputs.backward(t + k * sd) for k in (-2.0, 2.0)], axis=0)
-            mean = np.clip(outcomes, -_LARGEST, _LARGEST) @ _WEIGHTS
-        low, high = np.clip(ends, -_LARGEST, _LARGEST)
-        return Expected(np.clip(mean, -_LARGEST, _LARGEST), low, high)
+        low, high = np.clip(ends, -LARGEST, LARGEST)
+        return Expected(self.outputs.moments(t, variance)[0], low, high)
 
     def improvement(self, X: Array) -> Array:
         """Expected improvement at points (n, d), given that pending ones will be known: (n,)."""
@@ -108,7 +103,7 @@ class Model:
         if len(self.pending):
             acquisition = acquisition.extend(self.pending)
         with np.errstate(over="ignore"):
-            return np.minimum(acquisition.value(X[:, None, :]) * self.unit, _LARGEST)
+            return np.minimum(acquisition.value(X[:, None, :]) * self.unit, LARGEST)
 
     def chance(self, X: Array) -> Array:
         """The chance that points (n, d) are better than the best: (n,)."""

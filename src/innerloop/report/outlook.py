@@ -39,7 +39,7 @@ def _expectation(study: Study, model: Model) -> list[str]:
     X = model.space.encode_all([trial.params for trial in study.next_trials])
     chances, certificate = model.chance(X), study.next_trials[0].certificate
     points = _points(len(X))
-    by_certificate = study.copy.acquisition == "ei" and certificate is not None
+    by_certificate = study.copy.optimizer.acquisition == "ei" and certificate is not None
     if by_certificate and certificate is not None:
         gain = certificate.value * model.unit
     else:

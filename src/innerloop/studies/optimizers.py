@@ -23,6 +23,7 @@ def optimizer_of(study: Study) -> Optimizer:
     if study.space is None or study.seed is None:
         raise StudyError(f"study {study.name!r} has no space: it was not made by innerloop")
     optimizer = Optimizer(study.space, direction=study.direction, seed=study.seed)
+    trials: list[Trial] = []
     for record in study.records():
         state = "expired" if record.lost else _STATES.get(record.state)
         try:
@@ -30,14 +31,13 @@ def optimizer_of(study: Study) -> Optimizer:
         except InputError:
             continue
         if state is not None:
-            trial = _trial(record, len(optimizer.trials), params, state)
-            optimizer._append(trial, study.space.encode(params))
-    return optimizer
+            trials.append(_trial(record, params, state))
+    return optimizer.with_trials(trials)
 
 
-def _trial(record: Record, number: int, params: dict[str, Any], state: str) -> Trial:
+def _trial(record: Record, params: dict[str, Any], state: str) -> Trial:
     return Trial(
-        number,
+        record.id,
         params,
         state=state,
         value=record.value,

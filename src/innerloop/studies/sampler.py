@@ -21,6 +21,7 @@ from innerloop.integrations.optuna_memory import Memory
 from innerloop.integrations.optuna_model import Finished, Model
 from innerloop.integrations.optuna_space import external
 from innerloop.integrations.optuna_trials import plan, running
+from innerloop.linalg import one_blas_thread
 from innerloop.optimizer.learning import Results
 from innerloop.optimizer.proposing import propose
 from innerloop.optimizer.settings import Settings
@@ -65,6 +66,12 @@ class SpaceSampler(InnerLoopSampler):
         self, study: Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]
     ) -> dict[str, Any]:
         """Values for the whole space: from the model or, before it can be used, a Sobol point."""
+        with one_blas_thread():  # other processes want the other cores
+            return self._sample(study, trial, search_space)
+
+    def _sample(
+        self, study: Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]
+    ) -> dict[str, Any]:
         chosen = super().sample_relative(study, trial, search_space)
         if chosen:
             return chosen

@@ -2,29 +2,38 @@
 
 from __future__ import annotations
 
+import json
 import random
 import time
+import weakref
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import optuna
 import sqlalchemy
 from optuna.storages import RDBStorage
+from optuna.storages._rdb.models import StudyUserAttributeModel
 from sqlalchemy.engine import URL, make_url
+from sqlalchemy.orm import Session
 
 from innerloop.studies.errors import StorageError
 
-# Seconds to wait for other processes that write to the same file.
-_PATIENCE = 60.0
+# Seconds to wait for other processes that write to the same file, and for a server to answer.
+_PATIENCE, _CONNECTING = 60.0, 10
 _ATTEMPTS = 20
+_POSTGRES = ("postgresql", "postgres")
+# How to get drivers, by the module that is missing.
+_DRIVERS = {"psycopg": "'innerloop[postgres]'", "MySQLdb": "mysqlclient"}
 _ADVICE = {
     "database is locked": "another process keeps it locked",
     "unable to open database file": "the folder does not exist or may not be written to",
     "readonly database": "it may not be written to",
     "database or disk is full": "the disk is full",
     "disk i/o error": "the disk is full or does not work",
+    "no space left on device": "the disk is full",
     "file is not a database": "that file is something else",
     "no such table": "it holds no studies",
 }
@@ -32,18 +41,16 @@ _ADVICE = {
 
 def open_storage(url: str, *, writing: bool) -> RDBStorage:
     """The database at a URL; created if it is to be written to and is a file that is not there."""
-    parsed = _parsed(url)
-    is_file = parsed.get_backend_name() == "sqlite"
+    parsed = _with_driver(_parsed(url))
+    is_file = parsed.drivername.partition("+")[0] == "sqlite"
     if is_file and not writing:
         _refuse_missing(parsed)
-    arguments: dict[str, Any] = {}
-    if is_file:
-        waiting = {} if "timeout" in parsed.query else {"timeout": _PATIENCE}
-        arguments = {"connect_args": {"isolation_level": "IMMEDIATE", **waiting}}
     with storage_errors(url):
-        storage = _made(url, arguments, writing)
+        full = parsed.render_as_string(hide_password=False)
+        storage = _made(full, _engine_settings(parsed), writing)
         if is_file and writing:
             _lock_early(storage.engine)
+    weakref.finalize(storage, storage.engine.dispose)  # connections end with the storage
     return storage
 
 
@@ -62,6 +69,14 @@ def storage_errors(url: str) -> Iterator[None]:
         raise StorageError(f"{shown(url)}: {_reason(error)}") from error
 
 
+def set_once(storage: RDBStorage, study: int, key: str, value: Any) -> None:
+    """Set an attribute of a study, unless another process has set it before."""
+    row = StudyUserAttributeModel(study_id=study, key=key, value_json=json.dumps(value))
+    with suppress(sqlalchemy.exc.IntegrityError), Session(storage.engine) as session:
+        session.add(row)
+        session.commit()
+
+
 def shown(url: str) -> str:
     """A URL as it may be shown: without a password."""
     return _parsed(url).render_as_string(hide_password=True)
@@ -74,6 +89,27 @@ def _parsed(url: str) -> URL:
         raise StorageError(
             f"{url!r} is not the URL of a database such as sqlite:///innerloop.db"
         ) from error
+
+
+def _with_driver(url: URL) -> URL:
+    """The URL with the driver that is installed, if it is PostgreSQL's and names none."""
+    if url.drivername not in _POSTGRES:
+        return url
+    is_old = find_spec("psycopg") is None and find_spec("psycopg2") is not None
+    return url.set(drivername="postgresql+psycopg2" if is_old else "postgresql+psycopg")
+
+
+def _engine_settings(url: URL) -> dict[str, Any]:
+    """How long to wait, unless the URL says so; what is in its query is passed on to the driver."""
+    kind = url.drivername.partition("+")[0]
+    if kind == "sqlite":
+        waiting = {} if "timeout" in url.query else {"timeout": _PATIENCE}
+        return {"connect_args": {"isolation_level": "IMMEDIATE", **waiting}}
+    # A connection may have been closed by the server while a trial was evaluated for hours.
+    settings: dict[str, Any] = {"pool_pre_ping": True}
+    if kind == "postgresql" and "connect_timeout" not in url.query:
+        settings["connect_args"] = {"connect_timeout": _CONNECTING}
+    return settings
 
 
 def _refuse_missing(url: URL) -> None:
@@ -127,6 +163,9 @@ def _reason(error: BaseException) -> str:
     while inner.__cause__ is not None and not isinstance(inner, sqlalchemy.exc.DBAPIError):
         inner = inner.__cause__
     origin = getattr(inner, "orig", None) or inner
+    if isinstance(origin, ImportError):
+        module = (origin.name or "psycopg").partition(".")[0]
+        return f"the driver of the database is missing: pip install {_DRIVERS.get(module, module)}"
     text = str(origin).strip() or type(origin).__name__
     first = text.splitlines()[0]
     advice = next((words for key, words in _ADVICE.items() if key in text.lower()), None)

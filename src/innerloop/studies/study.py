@@ -20,7 +20,7 @@ from innerloop.space.space import Space
 from innerloop.studies.errors import StudyError
 from innerloop.studies.owners import is_dead, this_process
 from innerloop.studies.records import ERROR, LOST, OWNER, Record, record_of
-from innerloop.studies.storage import open_storage, storage_errors
+from innerloop.studies.storage import open_storage, set_once, storage_errors
 
 if TYPE_CHECKING:
     from innerloop.studies.sampler import SpaceSampler
@@ -215,7 +215,7 @@ def create_study(
                     "space": space.to_dict(),
                     "seed": secrets.randbits(32) if seed is None else seed,
                 }
-                study.optuna.set_user_attr(_ATTRIBUTE, settings)
+                set_once(storage, study.optuna._study_id, _ATTRIBUTE, settings)
                 study = Study(_loaded(storage, name), url)
     _refuse_difference(study, space, direction, seed)
     return study

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
-import math
 import os
 import re
 import sys
@@ -13,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from innerloop.errors import InputError
+from innerloop.optimizer.telling import as_number
 from innerloop.studies.command import Command
 from innerloop.studies.errors import StudyError
 
@@ -72,15 +73,10 @@ def load(target: Function | Command) -> Evaluate:
 
 def number(value: Any) -> float:
     """What a function returned, if it is one number."""
-    is_text = isinstance(value, (str, bytes, bool, complex)) or value is None
-    if not is_text and not getattr(value, "shape", ()):
-        try:
-            return float(value)
-        except OverflowError:
-            return math.inf if value > 0 else -math.inf
-        except (TypeError, ValueError):
-            pass
-    raise TargetError(f"the function must return a number, got {_short(value)}")
+    try:
+        return as_number("what is returned", value)
+    except InputError:
+        raise TargetError(f"the function must return a number, got {_short(value)}") from None
 
 
 def reported(output: Any) -> float:

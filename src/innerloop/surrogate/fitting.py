@@ -82,12 +82,14 @@ def fit(
     start: GaussianProcess | None = None,
     priors: Priors | None = Priors(),  # noqa: B008 - frozen
     smallest_noise: float = 1e-8,
+    tolerance: float = 1e-8,
 ) -> GaussianProcess:
     """The surrogate whose hyperparameters maximize log p(y | X, theta) + log p(theta).
 
     X: (n, d), y: (n,). noise: known noise variance, a number or (n,); learned if None, then at
     least `smallest_noise` times the variance of y. start: a previous fit to continue from; without
-    it several starts are tried. priors: None to maximize the likelihood alone.
+    it several starts are tried. priors: None to maximize the likelihood alone. tolerance: the
+    search ends with a step that gains less than this, relative to the log density.
     """
     if not (isinstance(kernel, type) and issubclass(kernel, Kernel)):
         raise InputError(f"kernel must be a class, such as Matern52, got {kernel!r}")
@@ -98,6 +100,7 @@ def fit(
     unit = scale**2
     known = None if noise is None else _known_noise(noise, n)
     smallest = checks.positive_scalar("smallest_noise", smallest_noise)
+    checks.positive_scalar("tolerance", tolerance)
     objective = _Objective(
         points - points.mean(axis=0),
         (values - location) / scale,
@@ -113,7 +116,7 @@ def fit(
             lengthscales = 1.0 / start.kernel.inverse_lengthscales(d)
             tail = start.kernel.variance / unit, float(np.mean(start.noise)) / unit
             theta = objective.parameters(lengthscales, *tail)
-        theta = objective.minimize(theta).x
+        theta = objective.minimize(theta, tolerance=tolerance).x
         mean = objective.evaluate(theta)[2]
     parameters = np.exp(theta)
     return GaussianProcess(
@@ -193,7 +196,7 @@ class _Objective:
         theta: Array = np.clip(np.log(np.maximum(both, 1e-300))[: low.size], low, high)
         return theta
 
-    def minimize(self, theta: Array, steps: int = 100, tolerance: float = 1e-8) -> Minimum:
+    def minimize(self, theta: Array, steps: int = 100, *, tolerance: float = 1e-8) -> Minimum:
         """The nearest minimum from theta."""
         return minimize(
             lambda t: self.evaluate(t)[:2],

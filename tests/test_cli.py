@@ -161,6 +161,7 @@ def test_formats(folder):
     for record in records:
         assert list(record) == [
             "id", "state", "value", "params", "started", "finished", "error", "lost",
+            "prediction", "certificate",
         ]  # fmt: skip
         assert (record["value"] is None) == (record["state"] == "failed")
         started, finished = (datetime.fromisoformat(record[k]) for k in ("started", "finished"))
@@ -186,20 +187,6 @@ def test_resumed_equals_straight(folder):
     assert len(both[0]) == 40
     told = [[(r["params"], r["value"]) for r in records] for records in both]
     assert told[0] == told[1]
-
-
-def test_four_processes_share_a_file(folder):
-    line = ["run", "target.py:loss", "--space", "space.toml", "--seed", "0", "-n", "20"]
-    runs = [start(folder, *line) for _ in range(4)]
-    for process in runs:
-        _, err = process.communicate(timeout=100)
-        assert process.returncode == 0, err
-    records = trials(folder)
-    counted = [record for record in records if not record["lost"]]
-    assert counts(counted) == {"complete": 20}
-    params = [tuple(record["params"].values()) for record in counted]
-    assert len(set(params)) == 20
-    assert [record["id"] for record in records] == list(range(len(records)))
 
 
 def test_killed_at_random_moments_and_resumed(tmp_path):
@@ -342,6 +329,31 @@ def test_the_demo_finds_the_minimum_and_reports(tmp_path):
     assert "report.html" in err
 
 
+def test_what_the_model_expected_is_kept_and_reported(folder):
+    call(
+        folder,
+        "run",
+        "target.py:loss",
+        "--space",
+        "space.toml",
+        "-n",
+        "16",
+        "--seed",
+        "1",
+        "-p",
+        "2",
+    )
+    chosen = [record for record in trials(folder) if record["prediction"]]
+    assert 0 < len(chosen) < 16  # the first ones are spread evenly
+    for record in chosen:
+        assert record["prediction"]["sd"] >= 0
+        assert 0 < record["certificate"]["fraction"] <= 1
+    call(folder, "report", "-o", "page.html")
+    assert 'id="certificates"' in (folder / "page.html").read_text()
+    header = call(folder, "trials", "-f", "csv")[0].splitlines()[0]
+    assert "sd" not in header.split(",")
+
+
 def test_reports(folder):
     call(folder, "ask", "--space", "space.toml")
     _, err = call(folder, "report", "-o", "page.html")
@@ -349,14 +361,3 @@ def test_reports(folder):
     assert "</html>" in (folder / "page.html").read_text()
     _, err = call(folder, "report", "-o", "none/page.html", status=1)
     assert "cannot write none/page.html: No such file" in err
-
-
-def test_the_dashboard_says_how_to_get_it(folder):
-    pytest.importorskip("optuna")
-    try:
-        import optuna_dashboard  # noqa: F401
-    except ImportError:
-        _, err = call(folder, "dashboard", status=1)
-        assert "pip install optuna-dashboard" in err
-    else:
-        pytest.skip("optuna-dashboard is installed")

@@ -147,6 +147,30 @@ def drawn(seed):
     return InnerLoopSampler(seed=seed, independent_sampler=at_random)
 
 
+def test_a_space_is_honoured_from_the_first_trial_on():
+    """Constraints and fixed values, which distributions of Optuna cannot express."""
+    space = il.Space(
+        {"x": il.Real(0.0, 1.0), "y": il.Real(0.0, 1.0), "k": il.Integer(1, 4), "z": 7.0},
+        constraints=["x + y <= 1", "x + 0.1*k <= 0.8"],
+    )
+    sampler = InnerLoopSampler(space=space, seed=0)
+    study = optuna.create_study(sampler=sampler)
+
+    def objective(trial):
+        x, y = trial.suggest_float("x", 0.0, 1.0), trial.suggest_float("y", 0.0, 1.0)
+        return -x - y - 0.05 * trial.suggest_int("k", 1, 4)
+
+    study.optimize(objective, n_trials=20)
+    for trial in study.trials:
+        assert space.check({**trial.params, "z": 7.0})
+    assert study.best_value < -1.15  # -1.2 at k = 4, x <= 0.4, x + y = 1
+    expected = [t.system_attrs.get("innerloop:expected") for t in study.trials]
+    assert expected[0] is None
+    assert expected[-1]["prediction"]["mean"] == pytest.approx(study.trials[-1].value, abs=0.3)
+    with pytest.raises(il.InputError, match="space must be a Space"):
+        InnerLoopSampler(space={"x": 1})
+
+
 def test_parameters_of_a_branch_are_modelled():
     assert typical_best(branching, 25, modelled) < 0.05 < typical_best(branching, 25, drawn)
 

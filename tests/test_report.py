@@ -3,6 +3,7 @@
 import html
 import json
 import math
+import os
 import re
 import shutil
 from collections import Counter
@@ -477,6 +478,7 @@ def browser():
         filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
     )
     if chromium is None:
+        assert "CI" not in os.environ, how  # there it is installed, and must not be left out
         pytest.skip(f"to open reports: {how}")
     with sync_api.sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium)

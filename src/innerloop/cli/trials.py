@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from innerloop.cli import options
 from innerloop.cli.options import STORAGE, STUDY, Format
 from innerloop.cli.output import message, show
+
+if TYPE_CHECKING:
+    from innerloop.studies.records import Record
 
 
 def ask(
@@ -30,7 +34,7 @@ def ask(
     for record in records:
         asked.hand_out(record.id)
     if form is Format.json:
-        show([record.to_dict() for record in records], form)
+        show(_rows(records, form), form)
     else:
         # Values are to be filled in.
         show([{"id": r.id, "params": r.params, "value": None} for r in records], form)
@@ -81,7 +85,7 @@ def trials(
     from innerloop.cli.opening import open_study
 
     records = open_study(storage, study, writing=False).records()
-    show([r.to_dict() for r in records], form, columns=("id", "state", "value"))
+    show(_rows(records, form), form, columns=("id", "state", "value"))
 
 
 def best(
@@ -93,7 +97,13 @@ def best(
     from innerloop.cli.opening import open_study
 
     record = open_study(storage, study, writing=False).best()
-    show([record.to_dict()], form)
+    show(_rows([record], form), form)
+
+
+def _rows(records: Sequence[Record], form: Format) -> list[dict[str, Any]]:
+    """Records as plain data; what the model expected is in JSON only, tables being wide enough."""
+    left_out = () if form is Format.json else ("prediction", "certificate")
+    return [{k: v for k, v in r.to_dict().items() if k not in left_out} for r in records]
 
 
 def studies(storage: options.Storage = STORAGE, form: options.Formatted = Format.table) -> None:

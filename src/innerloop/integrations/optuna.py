@@ -23,7 +23,12 @@ except ImportError as error:
 from innerloop import checks
 from innerloop.errors import InputError
 from innerloop.integrations.optuna_memory import Memory
-from innerloop.integrations.optuna_space import at_quantile, external, searchable
+from innerloop.integrations.optuna_space import (
+    at_quantile,
+    distribution_of,
+    external,
+    searchable,
+)
 from innerloop.integrations.optuna_trials import (
     Known,
     about_to_choose,
@@ -32,7 +37,9 @@ from innerloop.integrations.optuna_trials import (
     plan,
     running,
 )
+from innerloop.linalg import one_blas_thread
 from innerloop.optimizer.settings import Settings, default_initial
+from innerloop.space.space import Space
 
 # Values of a parameter in so many consecutive trials that start a study are evenly spread.
 _SPREAD = 16
@@ -49,9 +56,11 @@ class _Ask(NamedTuple):
 class InnerLoopSampler(BaseSampler):
     """Gaussian process and batch acquisition functions, as `innerloop.Optimizer` uses them.
 
-    seed: with the number of a trial it settles what is chosen, so that a study on disk that is
-    resumed goes on exactly as it would have; drawn at random if None. n_startup_trials: trials
-    that have to be finished before the model is used; by default some that suit the space.
+    space: the parameters, if they are known beforehand; all trials are points of it, from the first
+    one on, with its fixed values and within its constraints. seed: with the number of a trial it
+    settles what is chosen, so that a study on disk that is resumed goes on exactly as it would
+    have; drawn at random if None. n_startup_trials: trials that have to be finished before the
+    model is used; by default some that suit the space.
     acquisition: "ei", "pi", "sr", "ucb", "es" or "kg"; form, parallelism and maximizer as in
     `innerloop.suggest`. seconds: about how long a choice may take; by default until the maximizer
     converges, which is milliseconds. expire: seconds after which a running trial no longer counts
@@ -68,6 +77,7 @@ class InnerLoopSampler(BaseSampler):
     def __init__(
         self,
         *,
+        space: Space | None = None,
         seed: int | None = None,
         n_startup_trials: int | None = None,
         acquisition: str = "ei",
@@ -84,6 +94,9 @@ class InnerLoopSampler(BaseSampler):
             checks.instance(
                 "independent_sampler", independent_sampler, BaseSampler, "a sampler of Optuna"
             )
+        if space is not None:
+            checks.instance("space", space, Space, "a Space")
+        self._space = space
         self._startup = n_startup_trials
         self._independent = independent_sampler
         self._settings = Settings(
@@ -123,11 +136,19 @@ class InnerLoopSampler(BaseSampler):
         if self._independent is not None:
             self._independent.after_trial(study, trial, state, values)
 
+    @property
+    def distributions(self) -> dict[str, BaseDistribution]:
+        """Those of the parameters of the space that vary, if there is a space."""
+        varying = {} if self._space is None else self._space.varying
+        return {name: distribution_of(parameter) for name, parameter in varying.items()}
+
     def infer_relative_search_space(
         self, study: Study, trial: FrozenTrial
     ) -> dict[str, BaseDistribution]:
-        """Parameters that all complete trials have, with their present distributions."""
+        """Those of the space, or of parameters that all complete trials have, as they are now."""
         _refuse_several_objectives(study)
+        if self._space is not None:
+            return self.distributions
         trials = study._get_trials(deepcopy=False, use_cache=True)
         with self._lock:
             return self._memory_of(_Ask(study, trial, trials)).common_space(trials)
@@ -141,10 +162,12 @@ class InnerLoopSampler(BaseSampler):
         if not space:
             return {}
         startup = default_initial(len(space)) if self._startup is None else self._startup
-        with self._lock:
+        with self._lock, one_blas_thread():  # other processes want the other cores
             # What others plan may have changed since any list of trials was kept.
             trials = study._get_trials(deepcopy=False, use_cache=False)
-            return self._choose(_Ask(study, trial, trials), space, startup, known_of(trial))
+            ask = _Ask(study, trial, trials)
+            chosen = self._choose(ask, space, startup, known_of(trial))
+            return chosen or (self._design(ask, space) if self._space is not None else {})
 
     def sample_independent(
         self,
@@ -160,7 +183,7 @@ class InnerLoopSampler(BaseSampler):
                 study, trial, param_name, param_distribution
             )
         if searchable(param_distribution):
-            with self._lock:
+            with self._lock, one_blas_thread():
                 trials = study._get_trials(deepcopy=False, use_cache=True)
                 ask = _Ask(study, trial, trials)
                 chosen = self._given_the_others(ask, param_name, param_distribution)
@@ -206,18 +229,31 @@ class InnerLoopSampler(BaseSampler):
         if belief is None:
             return {}
         others = running(ask.trials, but=ask.trial, expire=self._settings.expire)
-        places = [model.place(each) for each in others]
         chosen = model.choose(
             belief,
             settings=replace(self._settings, seed=self._seed_for(number, *purpose)),
             held=model.held(known),
             finished=finished,
-            pending=[place for place in places if place is not None],
+            pending=model.places(others),
             others=about_to_choose(others, number),
             started=started,
         )
-        plan(ask.study, ask.trial, {**known.planned, **chosen})
-        return {name: external(each, chosen[name]) for name, each in space.items()}
+        plan(ask.study, ask.trial, {**known.planned, **chosen.params}, chosen)
+        return {name: external(each, chosen.params[name]) for name, each in space.items()}
+
+    def _design(self, ask: _Ask, space: Mapping[str, BaseDistribution]) -> dict[str, Any]:
+        """Values for the whole space of a study that has just begun."""
+        started, model = time.perf_counter(), self._memory_of(ask).model(space)
+        others = running(ask.trials, but=ask.trial, expire=self._settings.expire)
+        chosen = model.design(
+            ask.trial.number,
+            settings=self._settings,
+            finished=model.finished(ask.trials),
+            pending=model.places(others),
+            started=started,
+        )
+        plan(ask.study, ask.trial, chosen.params)
+        return {name: external(each, chosen.params[name]) for name, each in space.items()}
 
     def _spread(self, number: int, name: str, distribution: BaseDistribution) -> Any:
         """A random value, but evenly spread over trials that follow each other."""
@@ -233,7 +269,7 @@ class InnerLoopSampler(BaseSampler):
 
     def _memory_of(self, ask: _Ask) -> Memory:
         if self._memory is None or not self._memory.is_of(ask.study, ask.trials):
-            self._memory = Memory(ask.study, ask.trials)
+            self._memory = Memory(ask.study, ask.trials, self._space)
         return self._memory
 
     def __getstate__(self) -> dict[str, Any]:

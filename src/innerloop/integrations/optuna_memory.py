@@ -12,15 +12,19 @@ from optuna.trial import FrozenTrial
 
 from innerloop.integrations.optuna_model import Model
 from innerloop.integrations.optuna_trials import common_space, complete
+from innerloop.space.space import Space
 
 # A study has more than one model and space if its parameters depend on each other.
 _MODELS, _SPACES = 8, 64
 
 
 class Memory:
-    """Search spaces and models of one study, the latest ones."""
+    """Search spaces and models of one study, the latest ones; whole: its space, if it is known."""
 
-    def __init__(self, study: Study, trials: Sequence[FrozenTrial]) -> None:
+    def __init__(
+        self, study: Study, trials: Sequence[FrozenTrial], whole: Space | None = None
+    ) -> None:
+        self._whole = whole
         self._storage, self._identity = study._storage, _identity(study, trials)
         self._models: OrderedDict[str, Model] = OrderedDict()
         self._spaces: OrderedDict[Any, dict[str, BaseDistribution]] = OrderedDict()
@@ -45,7 +49,7 @@ class Memory:
         ordered = dict(sorted(space.items()))
         key = repr(ordered)
         if key not in self._models:
-            _remember(self._models, key, Model(ordered), _MODELS)
+            _remember(self._models, key, Model(ordered, self._whole), _MODELS)
         self._models.move_to_end(key)
         return self._models[key]
 

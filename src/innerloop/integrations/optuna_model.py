@@ -3,32 +3,27 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, NamedTuple
 
 import numpy as np
 from optuna.distributions import BaseDistribution
-from optuna.exceptions import StorageInternalError
 from optuna.study import Study
 from optuna.trial import FrozenTrial
 
 from innerloop.checks import Array
 from innerloop.errors import InputError
+from innerloop.integrations.optuna_learning import SharedLearning
 from innerloop.integrations.optuna_space import internal, parameter_of
-from innerloop.integrations.optuna_trials import Known, known_of, outcome_of
-from innerloop.optimizer.learning import Learned, Results, learn
+from innerloop.integrations.optuna_trials import Known, is_lost, known_of, outcome_of
+from innerloop.optimizer.learning import Learned, Results
 from innerloop.optimizer.proposing import propose
 from innerloop.optimizer.settings import Settings
 from innerloop.optimizer.trials import Trial
+from innerloop.space.parameters import Choice, Integer, Parameter, Real
 from innerloop.space.space import Space
 from innerloop.surrogate.gaussian_process import Posterior
-
-_LEARNED = "innerloop:learned"
-_VERSION = 1
-# MySQL holds attributes of up to 64 KiB.
-_LONGEST = 60_000
 
 
 class Place(NamedTuple):
@@ -64,17 +59,19 @@ class Model:
     """Learns from the trials that have all parameters of a space, within their present ranges.
 
     Results outside these are left out: a value that cannot be chosen any more must not count as
-    the best one, and moving it to the nearest end would put a wrong value there.
+    the best one, and moving it to the nearest end would put a wrong value there. whole: a space
+    with these parameters that may have fixed values and constraints besides.
     """
 
-    def __init__(self, distributions: Mapping[str, BaseDistribution]) -> None:
+    def __init__(
+        self, distributions: Mapping[str, BaseDistribution], whole: Space | None = None
+    ) -> None:
         self.distributions = dict(distributions)
         self._parameters = {name: parameter_of(each) for name, each in distributions.items()}
-        self.space = Space(self._parameters)
+        self.space = _with_rest(self._parameters, whole)
         self._domain = self.space.domain()
         self._everything = self.space.everything()
-        self._name = f"{_LEARNED}:{_digest(sorted(distributions))}"
-        self._identity = _digest(self.space.to_dict())
+        self._learning = SharedLearning.of(self.space, distributions)
         self._finished: dict[int, Finished | None] = {}  # by number
         self._belief: Belief | None = None
 
@@ -83,7 +80,7 @@ class Model:
         known = self._finished
         for trial in trials:
             if trial.number not in known and trial.state.is_finished():
-                place = self.place(trial)
+                place = None if is_lost(trial) else self.place(trial)
                 outcome = outcome_of(trial)
                 known[trial.number] = place and Finished(trial.number, place, *outcome)
         found = (known.get(trial.number) for trial in trials)
@@ -97,6 +94,10 @@ class Model:
         except (InputError, KeyError):
             return None
         return Place(Trial(trial.number, values), self.space.encode(values))
+
+    def places(self, trials: Iterable[FrozenTrial]) -> list[Place]:
+        """Where trials will be evaluated, of those for which that is known."""
+        return [place for trial in trials if (place := self.place(trial)) is not None]
 
     def held(self, known: Known) -> dict[str, Any]:
         """Values that some parameters keep while the others are chosen, if they are in range."""
@@ -118,7 +119,7 @@ class Model:
         results = self._results(finished, sign)
         if not len(results.values):
             return None
-        learned = self._learn(study, numbers, results, sign)
+        learned = self._learning.learn(study, numbers, results, sign)
         self._belief = Belief(
             **{each.name: getattr(learned, each.name) for each in fields(learned)},
             numbers=numbers,
@@ -137,14 +138,14 @@ class Model:
         pending: Sequence[Place],
         others: int,
         started: float,
-    ) -> dict[str, Any]:
-        """Values of all parameters, the best to try beside what is pending.
+    ) -> Trial:
+        """A trial with values of all parameters, the best to try beside what is pending.
 
         held: values of parameters that are not to be chosen. others: how many other points are
         being chosen at this moment; the last of a batch of one more is taken.
         """
         if len(held) == len(self.distributions):
-            return dict(held)
+            return Trial(0, dict(held))
         tried = [each.place for each in finished] + list(pending)
         proposal = propose(
             1 + others,
@@ -159,7 +160,33 @@ class Model:
             pending=self._rows(pending),
             started=started,
         )
-        return proposal.params[-1]
+        return proposal.trials(0)[-1][0]
+
+    def design(
+        self,
+        number: int,
+        *,
+        settings: Settings,
+        finished: Sequence[Finished],
+        pending: Sequence[Place],
+        started: float,
+    ) -> Trial:
+        """A trial for a study that has just begun: the Sobol point of a number, or one near by."""
+        tried = [each.place for each in finished] + list(pending)
+        proposal = propose(
+            1,
+            space=self.space,
+            settings=settings,
+            domain=self._domain,
+            everything=self._everything,
+            drawn=number,
+            results=self._results((), 1.0),
+            learned=None,
+            tried=[place.trial for place in tried],
+            pending=self._rows(pending),
+            started=started,
+        )
+        return proposal.trials(0)[0][0]
 
     def _value(self, name: str, known: Known) -> Any:
         """A value as the space knows it; a KeyError if there is none."""
@@ -181,33 +208,14 @@ class Model:
             failed=self._rows([each.place for each in finished if each.value is None]),
         )
 
-    def _learn(
-        self, study: Study, numbers: tuple[int, ...], results: Results, sign: float
-    ) -> Learned:
-        """Hyperparameters, as the study has them or learned now, going on from what it has."""
-        stored = self._stored(study)
-        before = Learned.from_dict(stored["learned"]) if stored else None
-        trials = _digest(numbers)
-        if before is not None and stored["space"] == self._identity:
-            is_due = before.is_due(len(results.values))
-            if stored["trials"] == trials or not is_due:
-                return before
-        learned = learn(results, sign, before)
-        self._store(study, {"trials": trials, "learned": learned.to_dict()})
-        return learned
 
-    def _stored(self, study: Study) -> dict[str, Any]:
-        """What was learned last of these parameters, maybe with other ranges; may be empty."""
-        stored = study._storage.get_study_system_attrs(study._study_id).get(self._name) or {}
-        known = stored.get("version") == _VERSION and stored["d"] == self.space.d
-        return stored if known else {}
-
-    def _store(self, study: Study, content: dict[str, Any]) -> None:
-        whole = {"version": _VERSION, "space": self._identity, "d": self.space.d, **content}
-        if len(repr(whole)) <= _LONGEST:
-            # A database that is busy just now loses nothing that could not be learned again.
-            with contextlib.suppress(StorageInternalError):
-                study._storage.set_study_system_attr(study._study_id, self._name, whole)
+def _with_rest(parameters: Mapping[str, Real | Integer | Choice], whole: Space | None) -> Space:
+    """The space of parameters that vary, with the fixed values and constraints of another."""
+    if whole is None:
+        return Space(parameters)
+    single = {name: each for name, each in whole.parameters.items() if name not in parameters}
+    fixed = {n: p.decode(()) if isinstance(p, Parameter) else p for n, p in single.items()}
+    return Space({**parameters, **fixed}, constraints=whole.constraints)
 
 
 def _tempered(values: Array, pruned: np.ndarray, sign: float) -> Array:
@@ -222,7 +230,3 @@ def _tempered(values: Array, pruned: np.ndarray, sign: float) -> Array:
     rest = badness[~pruned]
     within = np.minimum(np.maximum(badness, np.median(rest)), rest.max())
     return -sign * np.where(pruned, within, badness)
-
-
-def _digest(content: object) -> str:
-    return hashlib.sha256(repr(content).encode()).hexdigest()[:16]

@@ -18,7 +18,7 @@ from optuna.distributions import (
 )
 
 from innerloop.errors import InputError
-from innerloop.space.parameters import Choice, Integer, Real
+from innerloop.space.parameters import Choice, Integer, Parameter, Real
 
 
 def parameter_of(distribution: BaseDistribution) -> Real | Integer | Choice:
@@ -32,6 +32,17 @@ def parameter_of(distribution: BaseDistribution) -> Real | Integer | Choice:
         low, high = distribution.low, distribution.high
         return Real(low, high, log=distribution.log, step=distribution.step)
     raise InputError(f"expected a distribution of Optuna's own, got {distribution!r}")
+
+
+def distribution_of(parameter: Parameter) -> BaseDistribution:
+    """The distribution of a parameter that has two values or more."""
+    if isinstance(parameter, Choice):
+        return CategoricalDistribution(parameter.values)
+    if isinstance(parameter, Integer):
+        step = parameter.step
+        return IntDistribution(parameter.low, parameter.high, log=parameter.log, step=step)
+    assert isinstance(parameter, Real)
+    return FloatDistribution(parameter.low, parameter.high, log=parameter.log, step=parameter.step)
 
 
 def searchable(distribution: BaseDistribution) -> bool:

@@ -12,9 +12,14 @@ from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
 from innerloop.integrations.optuna_space import searchable
+from innerloop.optimizer.trials import Trial
 
 #: What was chosen for a trial, by name as the space knows it, before it asks for its parameters.
 PLAN = "innerloop:plan"
+#: What was expected of it, and how good the batch is that it belongs to.
+EXPECTED = "innerloop:expected"
+#: Marks a trial that was given up before there was an answer: it says nothing of its parameters.
+LOST = "innerloop:lost"
 # A trial that started no longer ago and has no parameters yet is about to get some.
 _ABOUT_TO_CHOOSE = datetime.timedelta(seconds=10)
 _MOST_ABOUT_TO_CHOOSE = 15
@@ -68,9 +73,19 @@ def known_of(trial: FrozenTrial) -> Known:
     return Known({**fixed, **trial.params}, attributes.get(PLAN) or {})
 
 
-def plan(study: Study, trial: FrozenTrial, values: dict[str, Any]) -> None:
-    """Let other processes know what a trial is about to evaluate."""
+def plan(
+    study: Study, trial: FrozenTrial, values: dict[str, Any], chosen: Trial | None = None
+) -> None:
+    """Let others know what a trial is about to evaluate; chosen: with what was expected of it."""
     study._storage.set_trial_system_attr(trial._trial_id, PLAN, values)
+    if chosen is not None and chosen.prediction is not None:
+        expected = {name: chosen.to_dict()[name] for name in ("prediction", "certificate")}
+        study._storage.set_trial_system_attr(trial._trial_id, EXPECTED, expected)
+
+
+def is_lost(trial: FrozenTrial) -> bool:
+    """Whether a trial was given up before its target had an answer."""
+    return trial.state == TrialState.FAIL and bool(trial.system_attrs.get(LOST))
 
 
 def complete(trials: Iterable[FrozenTrial]) -> list[FrozenTrial]:

@@ -12,7 +12,7 @@ from typing import Any, cast, overload
 
 import numpy as np
 
-from innerloop import checks
+from innerloop import checks, linalg
 from innerloop.checks import Array
 from innerloop.errors import InputError
 from innerloop.optimizer import files
@@ -130,9 +130,15 @@ class Optimizer:
         fixed: values of some parameters, for these trials only. Pending trials are taken into
         account; points are new as long as there are new ones.
         """
-        started = time.perf_counter()
         number = 1 if n is None else checks.count("n", n)
         self.expire()
+        with linalg.one_blas_thread():
+            asked = self._propose(number, fixed)
+        return asked[0] if n is None else asked
+
+    def _propose(self, number: int, fixed: Mapping[str, Any] | None) -> list[Trial]:
+        """So many new trials."""
+        started = time.perf_counter()
         results, learned = self._results(), None
         if len(results.values):
             learned = self._learn()
@@ -150,8 +156,7 @@ class Optimizer:
             started=started,
         )
         self._learned, self._drawn = learned, proposal.drawn
-        asked = [self._append(*each) for each in proposal.trials(len(self._trials))]
-        return asked[0] if n is None else asked
+        return [self._append(*each) for each in proposal.trials(len(self._trials))]
 
     def tell(
         self,

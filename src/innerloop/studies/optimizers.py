@@ -36,14 +36,18 @@ def optimizer_of(study: Study) -> Optimizer:
 
 
 def _trial(record: Record, params: dict[str, Any], state: str) -> Trial:
-    return Trial(
-        record.id,
-        params,
-        state=state,
-        value=record.value,
-        error=record.error,
-        asked=_seconds(record.started),
-        told=_seconds(record.finished),
+    return Trial.from_dict(
+        {
+            "id": record.id,
+            "params": params,
+            "state": state,
+            "value": record.value,
+            "error": record.error,
+            "asked": _seconds(record.started),
+            "told": _seconds(record.finished),
+            "prediction": record.prediction,
+            "certificate": record.certificate,
+        }
     )
 
 

@@ -9,11 +9,12 @@ from typing import Any
 
 from optuna.trial import FrozenTrial, TrialState
 
+from innerloop.integrations.optuna_trials import EXPECTED, is_lost
 from innerloop.space.parameters import Parameter
 from innerloop.space.space import Space
 
-#: Attributes of a trial: who runs it, why it failed, and whether that says nothing of its params.
-OWNER, ERROR, LOST = "innerloop:owner", "error", "innerloop:lost"
+#: Attributes of a trial: who runs it, and why it failed.
+OWNER, ERROR = "innerloop:owner", "error"
 _STATES = {
     TrialState.RUNNING: "running",
     TrialState.WAITING: "waiting",
@@ -28,7 +29,8 @@ class Record:
     """One trial. started, finished: ISO 8601 in UTC. error: why it failed.
 
     state: "running", "waiting", "complete", "pruned" or "failed". lost: it was given up before
-    its target had an answer, so that it does not count.
+    its target had an answer, so that it does not count. prediction, certificate: what was expected
+    when the model chose it, as in `innerloop.optimizer.trials`.
     """
 
     id: int
@@ -39,6 +41,8 @@ class Record:
     finished: str | None
     error: str | None
     lost: bool
+    prediction: dict[str, float] | None
+    certificate: dict[str, float | None] | None
 
     def to_dict(self) -> dict[str, Any]:
         """As plain data, ready for JSON."""
@@ -53,6 +57,7 @@ class Record:
 def record_of(trial: FrozenTrial, space: Space | None) -> Record:
     """A trial of Optuna's as plain data, with the values that the space fixes."""
     failed = trial.state == TrialState.FAIL
+    expected = trial.system_attrs.get(EXPECTED) or {}
     error = trial.user_attrs.get(ERROR) or trial.system_attrs.get("fail_reason")
     return Record(
         id=trial.number,
@@ -63,6 +68,8 @@ def record_of(trial: FrozenTrial, space: Space | None) -> Record:
         finished=_utc(trial.datetime_complete),
         error=str(error) if failed and error else None,
         lost=is_lost(trial),
+        prediction=expected.get("prediction"),
+        certificate=expected.get("certificate"),
     )
 
 
@@ -84,11 +91,6 @@ def params_of(chosen: Mapping[str, Any], space: Space | None) -> dict[str, Any]:
 def varied(space: Space) -> list[str]:
     """Names of the parameters that have two values or more."""
     return [n for n, p in space.parameters.items() if isinstance(p, Parameter) and p.width]
-
-
-def is_lost(trial: FrozenTrial) -> bool:
-    """Whether a trial was given up before its target had an answer."""
-    return trial.state == TrialState.FAIL and bool(trial.system_attrs.get(LOST))
 
 
 def _utc(moment: datetime.datetime | None) -> str | None:

@@ -16,14 +16,15 @@ from optuna.study import StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 
 from innerloop.errors import InputError
+from innerloop.integrations.optuna_trials import LOST
 from innerloop.space.space import Space
 from innerloop.studies.errors import StudyError
 from innerloop.studies.owners import is_dead, this_process
-from innerloop.studies.records import ERROR, LOST, OWNER, Record, record_of
+from innerloop.studies.records import ERROR, OWNER, Record, record_of
 from innerloop.studies.storage import open_storage, set_once, storage_errors
 
 if TYPE_CHECKING:
-    from innerloop.studies.sampler import SpaceSampler
+    from innerloop.integrations.optuna import InnerLoopSampler
 
 _ATTRIBUTE, _VERSION = "innerloop", 1
 _LONGEST_ERROR = 2000
@@ -45,7 +46,7 @@ class Study:
         table = settings.get("space")
         self.space = None if table is None else Space.from_dict(table)
         self.seed: int | None = settings.get("seed")
-        self._sampler: SpaceSampler | None = None
+        self._sampler: InnerLoopSampler | None = None
 
     @property
     def name(self) -> str:
@@ -142,16 +143,16 @@ class Study:
             ahead += counts or begun
         return ahead >= total
 
-    def _chooser(self) -> SpaceSampler:
+    def _chooser(self) -> InnerLoopSampler:
         """What chooses points, from the first ask on."""
         if self.space is None or self.seed is None:
             raise StudyError(
                 f"study {self.name!r} has no space yet: give --space with the path of a space.toml"
             )
         if self._sampler is None:
-            from innerloop.studies.sampler import SpaceSampler  # slow to import
+            from innerloop.integrations.optuna import InnerLoopSampler  # slow to import
 
-            self._sampler = SpaceSampler(self.space, seed=self.seed)
+            self._sampler = InnerLoopSampler(space=self.space, seed=self.seed)
         return self._sampler
 
     def _finish(self, trial: int, state: TrialState, values: list[float] | None) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import asdict
 from typing import Any, NamedTuple
 
 from optuna.distributions import BaseDistribution
@@ -79,7 +80,8 @@ def plan(
     """Let others know what a trial is about to evaluate; chosen: with what was expected of it."""
     study._storage.set_trial_system_attr(trial._trial_id, PLAN, values)
     if chosen is not None and chosen.prediction is not None:
-        expected = {name: chosen.to_dict()[name] for name in ("prediction", "certificate")}
+        certificate = None if chosen.certificate is None else asdict(chosen.certificate)
+        expected = {"prediction": asdict(chosen.prediction), "certificate": certificate}
         study._storage.set_trial_system_attr(trial._trial_id, EXPECTED, expected)
 
 

@@ -6,7 +6,7 @@ search for hyperparameters goes on.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
@@ -25,6 +25,8 @@ _FIT_ALWAYS_UP_TO, _FIT_AFTER = 150, 0.05
 _SMALLEST_NOISE = 1e-10
 # A fit ends with a step that gains less than this of the log density: a thousandth of a nat or so.
 _TOLERANCE = 1e-5
+# A scaling is worse by far if its log density is smaller by this; both are fitted every so often.
+_BY_FAR, _BOTH_EVERY = 10.0, 8
 # Noise with a smaller variance than this, in units of that of the values, is as good as none.
 _NEGLIGIBLE_NOISE = 1e-2
 
@@ -97,10 +99,10 @@ class Learned:
 def learn(results: Results, sign: float, before: Learned | None) -> Learned:
     """Scaling and hyperparameters that explain the results best."""
     scalings = [Outputs.of(results.values, sign=sign, bent=bent) for bent in (False, True)]
-    starts: list[GaussianProcess | None] = [None, None]
-    if before is not None:
-        starts = [before.other, before.gp] if before.outputs.bent else [before.gp, before.other]
-    fitted = [_fit(results, *pair) for pair in zip(scalings, starts, strict=True)]
+    if before is None:
+        fitted = [_fit(results, outputs, None) for outputs in scalings]
+    else:
+        fitted = _fit_again(results, scalings, before)
     bent = fitted[1].evidence > fitted[0].evidence
     best, other = (fitted[1], fitted[0]) if bent else (fitted[0], fitted[1])
     return Learned(scalings[bent], best.gp, other.gp, len(results.values))
@@ -111,28 +113,51 @@ class _Fitted(NamedTuple):
     evidence: float
 
 
+def _fit_again(results: Results, scalings: Sequence[Outputs], before: Learned) -> list[_Fitted]:
+    """Fits of both scalings that go on from earlier ones.
+
+    A scaling that was the worse one, and is so by far with its old hyperparameters, need not have
+    new ones; but every so many results it is fitted all the same.
+    """
+    bent = before.outputs.bent
+    best = _fit(results, scalings[bent], before.gp)
+    other = _graded(results, scalings[not bent], before.other)
+    due = len(results.values) // _BOTH_EVERY > before.n // _BOTH_EVERY
+    if due or other.evidence > best.evidence - _BY_FAR:
+        other = _fit(results, scalings[not bent], before.other)
+    return [other, best] if bent else [best, other]
+
+
 def _fit(results: Results, outputs: Outputs, start: GaussianProcess | None) -> _Fitted:
     """Hyperparameters under a scaling, and log p(values, hyperparameters)."""
-    t = outputs.forward(results.values)
-    given = (results.noise_sd * outputs.slope(results.values)) ** 2
-    known = ~np.isnan(given)
+    given = _given_noise(results, outputs)
     gp = fit(
         results.X,
-        t,
-        noise=given if known.all() else None,
+        outputs.forward(results.values),
+        noise=None if np.isnan(given).any() else given,
         start=start,
         smallest_noise=_SMALLEST_NOISE,
         tolerance=_TOLERANCE,
     )
-    noise = float(np.mean(gp.noise))
-    conditioned = GaussianProcess(gp.kernel, gp.mean, np.where(known, given, noise))
+    return _graded(results, outputs, gp)
+
+
+def _graded(results: Results, outputs: Outputs, gp: GaussianProcess) -> _Fitted:
+    """A surrogate under a scaling with log p(values, hyperparameters)."""
+    noise, given = float(np.mean(gp.noise)), _given_noise(results, outputs)
+    conditioned = GaussianProcess(gp.kernel, gp.mean, np.where(np.isnan(given), noise, given))
+    t = outputs.forward(results.values)
     likelihood = conditioned.condition(results.X, t).log_likelihood
     # Densities of the values themselves, so that scalings can be compared.
     density = likelihood + float(outputs.log_slope(results.values).sum())
-    return _Fitted(
-        GaussianProcess(gp.kernel, gp.mean, noise),
-        density + Priors().log_density(gp, results.X.shape[1]),
-    )
+    prior = Priors().log_density(gp, results.X.shape[1])
+    return _Fitted(GaussianProcess(gp.kernel, gp.mean, noise), density + prior)
+
+
+def _given_noise(results: Results, outputs: Outputs) -> Array:
+    """Variances of the noise as the surrogate sees it, NaN where they are not known: (n,)."""
+    variances: Array = (results.noise_sd * outputs.slope(results.values)) ** 2
+    return variances
 
 
 def _surrogate_to_dict(gp: GaussianProcess) -> dict[str, Any]:

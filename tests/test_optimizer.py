@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import innerloop as il
+from innerloop.optimizer.learning import Results, learn
 
 SPACE = il.Space({"x": il.Real(-5.0, 10.0), "y": il.Real(0.0, 15.0)})
 MIXED = il.Space(
@@ -594,3 +595,42 @@ def test_every_maximizer_by_name(maximizer, parallelism):
 def test_other_forms():
     joint = run(il.Optimizer(SPACE, seed=0, form="joint", initial=4), branin, 8, q=2)
     assert joint.trials[-1].prediction is not None
+
+
+def test_a_copy_with_other_trials_leaves_the_original_as_it_is():
+    optimizer = il.Optimizer(il.Space({"x": il.Real(0.0, 1.0)}), seed=0, acquisition="ucb")
+    for _ in range(12):
+        trial = optimizer.ask()
+        optimizer.tell(trial, (trial.params["x"] - 0.4) ** 2)
+    before = optimizer.trials
+    some = optimizer.with_trials(before[3::2])
+    assert some.acquisition == "ucb"
+    assert [trial.id for trial in some.trials] == list(range(5))
+    assert [trial.params for trial in some.trials] == [trial.params for trial in before[3::2]]
+    assert some.best.value == min(trial.value for trial in before[3::2])
+    some.tell(some.ask(), 1.0)
+    assert optimizer.trials == before
+    # All of them: it goes on as the original does.
+    assert optimizer.with_trials(before).ask().params == optimizer.ask().params
+
+
+@pytest.mark.parametrize(("function", "bent"), [("steep", True), ("waves", False)])
+def test_learning_step_by_step_finds_the_scaling_that_learning_at_once_finds(function, bent):
+    """The worse scaling is not fitted at every step, but must win as soon as it is the better."""
+    X = np.random.default_rng(0).random((45, 2))
+    values = {
+        "steep": 1e3 * (X[:, 0] - 0.3) ** 4 + 1e2 * (X[:, 1] - 0.6) ** 2,
+        "waves": np.sin(7 * X[:, 0]) + np.cos(5 * X[:, 1]),
+    }[function]
+
+    def results(n):
+        return Results(X[:n], values[:n], np.full(n, np.nan), np.zeros((0, 2)))
+
+    learned = None
+    for n in range(4, 46):
+        learned = learn(results(n), -1.0, learned)
+    at_once = learn(results(45), -1.0, None)
+    assert learned.outputs.bent == at_once.outputs.bent == bent
+    np.testing.assert_allclose(
+        learned.gp.kernel.lengthscales, at_once.gp.kernel.lengthscales, rtol=0.1
+    )

@@ -75,7 +75,8 @@ def run(
     jobs = jobs_of(figures, chosen_scale(scale, trials, budgets, clock))
     store = Store(results)
     missing = running.missing(jobs, store)
-    message(f"{len(set(jobs))} jobs, of which {len(missing)} are to be computed, into {results}")
+    total = len(running.needed(jobs))
+    message(f"{total} jobs, of which {len(missing)} are to be computed, into {results}")
     if not missing:
         return
     with _workers(workers, scheduler) as crew, _progress(missing, crew.number) as done:

@@ -43,7 +43,7 @@ class Scale:
     incremental: tuple[Panel, ...]
     states: tuple[int, ...] = (16, 32, 64, 128)
     steps: int = 24
-    timed: int = 2**8
+    timed: int = 2**9
 
 
 def _synthetic(task: str, *sizes: tuple[int, int]) -> tuple[Panel, ...]:

@@ -95,6 +95,25 @@ def test_killed_and_resumed_equals_straight(straight, tmp_path):
     assert "of which 0 are to be computed" in again.stderr
 
 
+@pytest.mark.skipif(os.name != "posix", reason="sends signals")
+def test_an_interrupted_run_ends_at_once_and_keeps_what_it_has(tmp_path):
+    """Ctrl-C goes to all processes of a terminal; workers leave it to the one that waits."""
+    command = [sys.executable, "-m", "innerloop.cli.main", "paper", "run", "4", "--results"]
+    with subprocess.Popen(
+        [*command, str(tmp_path), "-p", "2", "--budget", str(2**20)],
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+        text=True,
+    ) as process:
+        wait_until(lambda: len(list(tmp_path.rglob("*.csv"))) >= 1)
+        os.killpg(process.pid, signal.SIGINT)
+        _, err = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 130
+    assert "Traceback" not in err
+    wait_until(lambda: no_longer_there(process.pid))
+    assert len(contents(tmp_path)) >= 1
+
+
 def contents_of_whole_files(folder):
     return {path.name: path.read_bytes() for path in folder.rglob("*.csv")}
 

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import contextmanager
-from multiprocessing import get_context, parent_process
+from multiprocessing import active_children, get_context, parent_process
 from typing import Any
 
 from innerloop.errors import InputError
@@ -22,6 +22,7 @@ class Processes:
 
     def __init__(self, number: int) -> None:
         self.number = number
+        self._others = set(active_children())
         self._pool = self._new()
 
     def submit(self, fn: Callable[..., Any], /, *args: Any) -> Future[Any]:
@@ -34,8 +35,10 @@ class Processes:
         self._pool = self._new()
 
     def close(self) -> None:
-        """End the processes once they are done with what they do."""
-        self._pool.shutdown(wait=True, cancel_futures=True)
+        """End the processes, which have nothing left to do or are not to go on."""
+        self._pool.shutdown(wait=False, cancel_futures=True)
+        for process in set(active_children()) - self._others:
+            process.terminate()
 
     def _new(self) -> ProcessPoolExecutor:
         return ProcessPoolExecutor(self.number, get_context("spawn"), initializer=_begin)

@@ -47,7 +47,7 @@ def main() -> None:
             SPACE,
             n_trials=TRIALS,
             batch_size=WORKERS,
-            executor=client.get_executor(),
+            executor=client,
             seed=0,
         )
         events = client.get_events("evaluated")

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 import innerloop as il
+from innerloop.run.dask_client import DaskExecutor
 from innerloop.run.run import minimize
 
 SPACE = il.Space({"x": il.Real(-1.0, 1.0), "y": il.Real(0.0, 1.0), "k": il.Integer(1, 3)})
@@ -74,7 +75,7 @@ def test_a_worker_is_killed_midway(client):
             os.kill(victim, signal.SIGKILL)
 
     optimizer = Watched(SPACE, seed=1, seconds=0.01)
-    options = {"n_trials": 200, "batch_size": 8, "executor": client.get_executor()}
+    options = {"n_trials": 200, "batch_size": 8, "executor": client}
     result = minimize(erratic, optimizer, callbacks=[kill], timeout=PATIENCE, **options)
     assert victim not in client.run(os.getpid).values()
     assert result.stopped == "n_trials"
@@ -114,9 +115,23 @@ def test_repeated_runs_are_evaluated_again(client):
     assert len(values) == 6
 
 
-def test_a_client_is_no_executor(client):
-    with pytest.raises(il.InputError, match="get_executor"):
-        minimize(bowl, SPACE, n_trials=2, executor=client)
+def test_results_of_a_killed_worker_are_computed_again(client):
+    """Dask's own executor may take a result that is on its way for an error."""
+    workers = client.run(os.getpid)
+    executor = DaskExecutor(client)
+    futures = [executor.submit(pow, 2, k) for k in range(40)]
+    os.kill(next(iter(workers.values())), signal.SIGKILL)
+    assert [future.result(PATIENCE) for future in futures] == [2**k for k in range(40)]
+
+
+def test_failures_and_cancelled_calls_of_a_cluster(client):
+    executor = DaskExecutor(client)
+    with pytest.raises(ZeroDivisionError):
+        executor.submit(divmod, 1, 0).result(PATIENCE)
+    waiting = [executor.submit(time.sleep, 0.2) for _ in range(30)]
+    assert waiting[-1].cancel()
+    assert waiting[-1].cancelled()
+    assert waiting[0].result(PATIENCE) is None
 
 
 SCRIPT = """

@@ -85,9 +85,13 @@ def page(
             drawn = _drawn(name, found, output.parent / "images", "svg")
             paths[name] = str(drawn.relative_to(output.parent))
     whole = [job for job in jobs_of(["all"], SCALES["paper"]) if isinstance(job, Cell)]
+    scope = f"--scale {scale}" + "".join(
+        [f" --trials {trials}" if trials else ""]
+        + [f" --budget {budget}" for budget in budgets or ()]
+        + [f" --clock {clock}" if clock else ""]
+    )
     command = (
-        f"innerloop paper run all --scale {scale}\n"
-        f"innerloop paper page --scale {scale} --output {output.name}"
+        f"innerloop paper run all {scope}\ninnerloop paper page {scope} --output {output.name}"
     )
     output.write_text(page_of(everything, command=command, figures=paths, grid=whole))
     message(f"{len(everything)} results: {output}")

@@ -12,6 +12,7 @@ from multiprocessing import active_children, get_context, parent_process
 from typing import Any
 
 from innerloop.errors import InputError
+from innerloop.run.dask_client import DaskExecutor
 
 _PATIENCE = 5.0
 _ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
@@ -48,7 +49,7 @@ class Cluster:
     """Workers of a Dask cluster, which starts lost jobs again by itself."""
 
     def __init__(self, client: Any) -> None:
-        self._client, self._executor = client, client.get_executor()
+        self._client, self._executor = client, DaskExecutor(client)
 
     @property
     def number(self) -> int:
@@ -57,8 +58,7 @@ class Cluster:
 
     def submit(self, fn: Callable[..., Any], /, *args: Any) -> Future[Any]:
         """Have fn(*args) called by one of the workers."""
-        future: Future[Any] = self._executor.submit(fn, *args)
-        return future
+        return self._executor.submit(fn, *args)
 
     def revive(self) -> None:
         """Nothing: the cluster sees to it."""

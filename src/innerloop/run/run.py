@@ -11,6 +11,7 @@ from innerloop import checks
 from innerloop.errors import InputError
 from innerloop.optimizer.optimizer import Optimizer
 from innerloop.optimizer.trials import Trial
+from innerloop.run.dask_client import DaskExecutor, is_dask_client
 from innerloop.run.interrupts import Interrupts
 from innerloop.run.loop import Callback, Loop, Plan
 from innerloop.run.progress import display
@@ -106,8 +107,8 @@ def minimize(
 
     n_trials: how many trials to run. batch_size: how many of them at the same time. executor:
     where; anything with the `submit` of `concurrent.futures`, such as a ThreadPoolExecutor, a
-    ProcessPoolExecutor, Dask's `client.get_executor()` or an MPIPoolExecutor; by default trials
-    are evaluated here, one after the other. refill: start a new trial as soon as one has
+    ProcessPoolExecutor or an MPIPoolExecutor, or a client of Dask; by default trials are
+    evaluated here, one after the other. refill: start a new trial as soon as one has
     finished; otherwise wait until the whole batch has.
 
     timeout: seconds after which the run ends, without waiting for what is still running.
@@ -213,6 +214,8 @@ def _run(
         checks.instance("a callback", callback, Callable, "a function of optimizer and trial")
     if executor is not None and not callable(getattr(executor, "submit", None)):
         raise InputError(f"executor must have a method submit, got {executor!r}")
+    if is_dask_client(executor):
+        executor = DaskExecutor(executor)
     if executor is None:  # nothing runs meanwhile, so that batches lose nothing by being whole
         plan = replace(plan, refill=False)
     began = time.perf_counter()

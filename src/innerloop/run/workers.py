@@ -123,8 +123,7 @@ class Pool(Workers):
         if not isinstance(future, Future):
             raise InputError(
                 "executor.submit must return a concurrent.futures.Future, got a "
-                f"{type(future).__module__}.{type(future).__name__}; with Dask, give "
-                "client.get_executor() for executor"
+                f"{type(future).__module__}.{type(future).__name__}"
             )
         future.add_done_callback(self._done.put)
         return future

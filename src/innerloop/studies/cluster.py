@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from innerloop.run.dask_client import DaskExecutor
 from innerloop.studies.command import Command
 from innerloop.studies.errors import StudyError
 from innerloop.studies.targets import Evaluate, Function, load
@@ -52,7 +53,7 @@ def cluster(
         if not client.scheduler_info()["workers"]:
             raise StudyError(f"the Dask scheduler at {address} has no workers")
         client.submit(remote.check, pure=False).result()
-        yield remote, client.get_executor()  # type: ignore[no-untyped-call]
+        yield remote, DaskExecutor(client)
 
 
 @lru_cache(maxsize=8)

@@ -1,7 +1,6 @@
 """Tasks, cells and the store of the paper's experiments."""
 
 import math
-import zipfile
 from dataclasses import replace
 
 import numpy as np
@@ -229,14 +228,15 @@ def test_a_packed_store_is_read_like_a_folder(tmp_path):
     store, cells = Store(tmp_path / "results"), [replace(CELL, trial=k) for k in range(3)]
     for k, cell in enumerate(cells[:2]):
         store.write(cell, {"regret": [0.1 + k]})
-    for name in ("one.zip", "two.zip"):
+    for name in ("one.tar.xz", "two.tar.xz"):
         assert store.pack(cells, tmp_path / name) == 2
-    assert (tmp_path / "one.zip").read_bytes() == (tmp_path / "two.zip").read_bytes()
-    packed = Store(tmp_path / "one.zip")
+    assert (tmp_path / "one.tar.xz").read_bytes() == (tmp_path / "two.tar.xz").read_bytes()
+    packed = Store(tmp_path / "one.tar.xz")
     assert [each.table for each in packed.results(cells)] == [{"regret": [0.1]}, {"regret": [1.1]}]
     with pytest.raises(il.InnerLoopError, match="only read"):
         packed.write(cells[2], {})
-    assert zipfile.ZipFile(tmp_path / "one.zip").testzip() is None
+    with pytest.raises(il.InnerLoopError, match=r"packed into a \.tar\.xz file"):
+        store.pack(cells, tmp_path / "one.zip")
 
 
 def test_files_that_are_not_results_are_named(tmp_path):
@@ -246,9 +246,10 @@ def test_files_that_are_not_results_are_named(tmp_path):
     path.write_text("# {}\nregret\n1.0\n")
     with pytest.raises(il.InnerLoopError, match=f"{path.name} is not the result of"):
         store.read(CELL)
-    (tmp_path / "broken.zip").write_bytes(b"PK nonsense")
-    with pytest.raises(il.InnerLoopError, match="cannot read the results"):
-        Store(tmp_path / "broken.zip")
+    for content in (b"nonsense", b""):
+        (tmp_path / "broken.tar.xz").write_bytes(content)
+        with pytest.raises(il.InnerLoopError, match="cannot read the results"):
+            Store(tmp_path / "broken.tar.xz")
     (tmp_path / "file").write_text("in the way")
     with pytest.raises(il.InnerLoopError, match="cannot write results"):
         Store(tmp_path / "file").write(CELL, {})

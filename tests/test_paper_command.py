@@ -167,7 +167,7 @@ def test_plot_page_status_and_pack(straight, tmp_path):
     done = paper("plot", "4", *SMALL, "--results", straight, "-o", tmp_path / "figures")
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "figures" / "figure_4.svg").read_text().startswith("<?xml")
-    packed = tmp_path / "results.zip"
+    packed = tmp_path / "results.tar.xz"
     assert paper("pack", "4", *SMALL, "--results", straight, "-o", packed).returncode == 0
     done = paper("page", *SMALL, "--results", packed, "-o", tmp_path / "results.md")
     assert done.returncode == 0, done.stderr
@@ -198,7 +198,7 @@ def test_list_names_every_figure():
         (["plot", "3", "--results", "nowhere"], "there are no results of figure 3 in nowhere"),
         (["plot", "1bc", "--as", "gif", "--results", "nowhere"], "no results"),
         (["page", "--results", "nowhere"], "there are no results in nowhere"),
-        (["page", "--results", "nowhere.zip"], "cannot read the results in nowhere.zip"),
+        (["page", "--results", "nowhere.tar.xz"], "cannot read the results in nowhere.tar.xz"),
     ],
 )
 def test_mistakes_are_explained(arguments, message, tmp_path):

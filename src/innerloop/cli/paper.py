@@ -118,7 +118,7 @@ def status(
 def pack(
     figures: Figures,
     output: Annotated[
-        Path, typer.Option("-o", "--output", help="The zip file to write.", metavar="FILE")
+        Path, typer.Option("-o", "--output", help="The .tar.xz file to write.", metavar="FILE")
     ],
     scale: ScaleName = "small",
     results: Folder = RESULTS,
@@ -126,7 +126,7 @@ def pack(
     budgets: Budgets = None,
     clock: Clock = None,
 ) -> None:
-    """Put results into one zip file, which the other commands read like a folder."""
+    """Put results into one .tar.xz file, which the other commands read like a folder."""
     from innerloop.experiments.running import needed
     from innerloop.experiments.store import Store
 

@@ -23,7 +23,7 @@ AllFigures = Annotated[
 ]
 ScaleName = Annotated[str, typer.Option("--scale", help="How much: small, laptop or paper.")]
 Folder = Annotated[
-    Path, typer.Option("--results", help="Folder or zip file of results.", metavar="PATH")
+    Path, typer.Option("--results", help="Folder or .tar.xz file of results.", metavar="PATH")
 ]
 Trials = Annotated[int | None, typer.Option(help="Trials, if not those of the scale.", min=1)]
 Budgets = Annotated[

@@ -1,4 +1,4 @@
-"""Results of jobs, one CSV file each under the address of its settings; or a zip file of them.
+"""Results of jobs, one CSV file each under the address of its settings; or a .tar.xz file of them.
 
 A file begins with a line of its settings in JSON, after which comes the table. Files appear at
 once or not at all, so that whatever is there is complete.
@@ -6,8 +6,10 @@ once or not at all, so that whatever is there is complete.
 
 from __future__ import annotations
 
+import io
+import lzma
 import os
-import zipfile
+import tarfile
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,9 +18,6 @@ from innerloop.atomic import write_text
 from innerloop.errors import InputError
 from innerloop.experiments.jobs import Job, described, key
 from innerloop.experiments.table import Table, from_csv, to_csv
-
-# Files in a zip file have a date; this one never changes.
-_SOME_DAY = (2020, 1, 1, 0, 0, 0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,22 +29,16 @@ class Result:
 
 
 class Store:
-    """Results in a folder, which is made when the first of them is written, or in a zip file."""
+    """Results in a folder, made when the first of them is written, or in a .tar.xz file."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self._path = Path(path)
-        self._packed = None
-        if self._path.suffix == ".zip":
-            try:
-                self._packed = zipfile.ZipFile(self._path)
-            except (OSError, zipfile.BadZipFile) as error:
-                raise InputError(f"cannot read the results in {path}: {error}") from None
-        self._names = frozenset(self._packed.namelist()) if self._packed else frozenset()
+        self._packed = _unpacked(self._path) if self._path.suffix == ".xz" else None
 
     def has(self, job: Job) -> bool:
         """Whether there is a result of that job."""
         name = _name(job)
-        return name in self._names if self._packed else (self._path / name).exists()
+        return (self._path / name).exists() if self._packed is None else name in self._packed
 
     def read(self, job: Job) -> Table:
         """The result of a job."""
@@ -60,7 +53,7 @@ class Store:
 
     def write(self, job: Job, table: Table) -> None:
         """Keep a result."""
-        if self._packed:
+        if self._packed is not None:
             raise InputError(f"{self._path} is only read: give a folder to write results to")
         target = self._path / _name(job)
         try:
@@ -71,17 +64,35 @@ class Store:
             raise InputError(f"cannot write results to {self._path}: {reason}") from error
 
     def pack(self, jobs: Iterable[Job], path: str | os.PathLike[str]) -> int:
-        """Write the results that are there into one zip file; how many there are."""
-        names = {_name(job): self._text(job) for job in jobs if self.has(job)}
-        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as packed:
-            for name in sorted(names):
-                packed.writestr(zipfile.ZipInfo(name, _SOME_DAY), names[name], 8, 9)
-        return len(names)
+        """Write the results that are there into one .tar.xz file; how many there are."""
+        if Path(path).suffix != ".xz":
+            raise InputError(f"results are packed into a .tar.xz file, got {path}")
+        texts = {_name(job): self._text(job).encode() for job in jobs if self.has(job)}
+        with tarfile.open(path, "w:xz", preset=9) as packed:
+            for name in sorted(texts):
+                entry = tarfile.TarInfo(name)  # without a date or an owner: always the same bytes
+                entry.size = len(texts[name])
+                packed.addfile(entry, io.BytesIO(texts[name]))
+        return len(texts)
 
     def _text(self, job: Job) -> str:
         name = _name(job)
-        raw = self._packed.read(name) if self._packed else (self._path / name).read_bytes()
+        raw = (self._path / name).read_bytes() if self._packed is None else self._packed[name]
         return raw.decode()
+
+
+def _unpacked(path: Path) -> dict[str, bytes]:
+    """The files in a .tar.xz file, by name."""
+    texts = {}
+    try:
+        with tarfile.open(path, "r:xz") as packed:
+            for entry in packed:
+                file = packed.extractfile(entry)
+                if file is not None:
+                    texts[entry.name] = file.read()
+    except (OSError, EOFError, tarfile.TarError, lzma.LZMAError) as error:
+        raise InputError(f"cannot read the results in {path}: {error}") from None
+    return texts
 
 
 def _name(job: Job) -> str:

@@ -21,7 +21,7 @@ _GRADING_DRAWS = 1024
 
 
 class _Stopwatch:
-    """CPU seconds since the last lap."""
+    """CPU seconds since the last lap, to the microsecond."""
 
     def __init__(self) -> None:
         self._last = time.process_time()
@@ -29,7 +29,7 @@ class _Stopwatch:
     def lap(self) -> float:
         now = time.process_time()
         lap, self._last = now - self._last, now
-        return lap
+        return round(lap, 6)
 
 
 def run_trial(task: Task, method: Method, *, q: int, evaluations: int, trial: int) -> Table:

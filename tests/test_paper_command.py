@@ -48,7 +48,7 @@ def straight(tmp_path_factory):
     done = paper("run", "4", *SMALL, "--results", folder, "-p", 2)
     assert done.returncode == 0, done.stderr
     assert "22 are to be computed" in done.stderr
-    assert re.search(r"about .* of CPU time, .* with 2 workers", done.stderr)
+    assert re.search(r"about .* of CPU time: .* if 2 workers each have a core", done.stderr)
     assert len(contents(folder)) == 22  # 21 cells and a maximum
     return folder
 
@@ -180,6 +180,15 @@ def test_plot_page_status_and_pack(straight, tmp_path):
     assert (fourth["jobs"], fourth["done"], fourth["cpu_minutes_left"]) == (21, 21, 0.0)
     assert (third["jobs"], third["done"]) == (14, 0)
     assert third["cpu_minutes_left"] > 0
+
+
+def test_says_what_to_install_for_figures(straight, tmp_path):
+    (tmp_path / "matplotlib.py").write_text("raise ImportError('not there')")
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    done = paper("plot", "4", *SMALL, "--results", straight, env=environment)
+    assert done.returncode == 1
+    assert "pip install 'innerloop[experiments]'" in done.stderr
+    assert "Traceback" not in done.stderr
 
 
 def test_list_names_every_figure():

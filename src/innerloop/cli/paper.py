@@ -150,10 +150,8 @@ def _progress(jobs: Sequence[Job], workers: int) -> Iterator[Callable[[Job], Non
 
     cost = dict(zip(jobs, cpu_seconds(jobs), strict=True))
     total = sum(cost.values())
-    message(
-        f"about {_duration(total)} of CPU time, {_duration(total / workers)} with {workers} "
-        f"worker{'s' if workers > 1 else ''} of their own"
-    )
+    crew = "1 worker has" if workers == 1 else f"{workers} workers each have"
+    message(f"about {_duration(total)} of CPU time: {_duration(total / workers)} if {crew} a core")
     bar = Progress(
         TextColumn("{task.fields[jobs]}"),
         BarColumn(bar_width=None),

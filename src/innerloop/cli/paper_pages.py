@@ -108,6 +108,8 @@ def _drawn(name: str, results: Sequence[Result], folder: Path, suffix: str) -> P
     try:
         folder.mkdir(parents=True, exist_ok=True)
         save(FIGURES[name].drawn(results), path)
+    except ImportError as error:
+        raise InputError("figures need Matplotlib: pip install 'innerloop[experiments]'") from error
     except OSError as error:
         raise InputError(f"cannot write {path}: {error.strerror or error}") from error
     return path

@@ -70,7 +70,7 @@ SCALES = {
         budgets=(2**12, 2**14),
         clock="cpu",
         evaluations=3 + 128,
-        known=_synthetic("synthetic", (4, 4), (4, 8), (8, 4), (8, 8)),
+        known=_synthetic("synthetic", (2, 2), (4, 4), (4, 8), (8, 4), (8, 8)),
         unknown=(
             ("hartmann-6", 6, 4),
             ("hartmann-6", 6, 8),
@@ -78,7 +78,7 @@ SCALES = {
             ("levy", 4, 8),
             *_synthetic("withheld", (4, 4), (8, 8)),
         ),
-        incremental=_synthetic("synthetic", (4, 4), (8, 8)),
+        incremental=_synthetic("synthetic", (2, 2), (4, 4), (8, 8)),
     ),
     "paper": Scale(
         "the paper's grid: 32 trials and three inner budgets; days",

@@ -1,11 +1,16 @@
 """The page of results: made from results alone, whatever their order, and true to the claims."""
 
+import itertools
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fake_runs import as_the_paper_says, everything, noisy, runs
+from innerloop.experiments.cells import Cell
 from innerloop.experiments.claims import claims
+from innerloop.experiments.first_batches import first_batches
 from innerloop.experiments.results_page import page
+from innerloop.experiments.store import Result
 
 GRID = everything(as_the_paper_says, trials=2)
 PAGE = page(GRID, command="innerloop paper plot 3", figures={"3": "a.svg"})
@@ -56,3 +61,27 @@ def test_the_page_says_what_was_left_out():
     assert rows["| inner budget N"] == "| inner budget N | 2 | 2^16 | - |"
     assert rows["| method"] == "| method | 2 | CMA-ES, greedy | - |"
     assert rows["| evaluations T"] == "| evaluations T | 1 | - | - |"
+
+
+def test_first_batches_are_shares_of_the_best():
+    """Two trials with values known beforehand, and one that a method is missing from."""
+    methods = ["innerloop", "adam", "cmaes", "random_search"]
+    results = []
+    for trial, maximizer in itertools.product(range(3), methods):
+        for parallelism in ("greedy",) if maximizer == "innerloop" else ("greedy", "joint"):
+            cell = Cell(
+                task="branin", d=2, q=2, acquisition="ei", parallelism=parallelism,
+                form="incremental" if maximizer == "innerloop" else "joint", maximizer=maximizer,
+                draws=8, budget=2**12, clock="evaluations", evaluations=5, trial=trial,
+            )  # fmt: skip
+            worth = {"innerloop": 2.0, "adam": 1.0 + 2.0 * trial}.get(maximizer, 0.5)
+            worth *= 0.5 if parallelism == "joint" else 1.0
+            if trial < 2 or maximizer != "cmaes":
+                results.append(Result(cell, {"acquisition": [float("nan"), worth]}))
+    lines = first_batches(results).splitlines()
+    assert "2^12, 2 batches" in lines[0]
+    shares = {line.split("|")[1].strip(): line.split("|")[2].strip() for line in lines[2:]}
+    assert shares["innerloop's default"] == "83.3 %, best in 1"  # 2 of 2, and 2 of 3
+    assert shares["Adam, greedy"] == "75.0 %, best in 1"  # 1 of 2, and 3 of 3
+    assert shares["Adam, joint"] == "37.5 %, best in 0"
+    assert first_batches(results[:3]) == ""

@@ -8,6 +8,7 @@ from string import ascii_lowercase
 from innerloop.experiments.cells import Cell
 from innerloop.experiments.claims import ACQUISITIONS, HIGH, Claim, judge
 from innerloop.experiments.curves import FLOOR, TASKS, Runs, collect
+from innerloop.experiments.first_batches import first_batches
 from innerloop.experiments.illustrations.cost import Cost, growth
 from innerloop.experiments.left_out import left_out
 from innerloop.experiments.markdown import (
@@ -69,6 +70,7 @@ def page(
         f"## What was run\n\n{_what_was_run(found, runs)}",
         f"## Claims\n\n{_summary(claims, figures)}\n\n{_HOW_TO_READ}",
         f"## Figures\n\n{_shown(figures)}" if figures else "",
+        _worth(found),
         _costs([result.table for result in everything if isinstance(result.job, Cost)]),
         f"## Parts of the claims\n\n{_parts(claims)}",
         f"## Panel by panel\n\n{panel_tables(runs)}",
@@ -127,6 +129,19 @@ def _what_was_run(results: Sequence[Result], runs: Sequence[Runs]) -> str:
     )
     head = ["task", "acquisition", "(d, q)", "N", "N counts", "T", "methods", "trials"]
     return f"{amount}\n\n{table(head, rows)}"
+
+
+def _worth(results: Sequence[Result]) -> str:
+    """What first batches are worth, if all methods were run."""
+    shares = first_batches(results)
+    if not shares:
+        return ""
+    return (
+        "## First batches\n\nThe first batch of a run is chosen from the same three observations "
+        "by all methods, so that its value says how well each maximizes q-EI: the mean share of "
+        "the best value that any of them found on that trial, by inner budget N, over all tasks. "
+        f"Values are those by the same 1024 draws.\n\n{shares}"
+    )
 
 
 def _costs(tables: Sequence[Table]) -> str:

@@ -79,8 +79,9 @@ def page(
     paths, everything = {}, store.results(jobs_of(["all"], settings))
     if not everything:
         raise InputError(f"there are no results in {results}: innerloop paper run all")
+    by_job = {result.job: result for result in everything}
     for name, figure in FIGURES.items():
-        found = store.results(figure.jobs(settings))
+        found = [by_job[job] for job in figure.jobs(settings) if job in by_job]
         with suppress(NothingToDrawError):
             drawn = _drawn(name, found, output.parent / "images", "svg")
             paths[name] = str(drawn.relative_to(output.parent))

@@ -30,6 +30,8 @@ TASKS = {
     "levy": "Levy",
     "withheld": "prior withheld",
 }
+#: What inner budgets are counted in.
+CLOCKS = {"cpu": "CPU time", "evaluations": "evaluations"}
 
 
 @dataclass(frozen=True)
@@ -51,9 +53,9 @@ class Panel:
 
     def order(self) -> tuple[int | str, ...]:
         """By which panels are sorted: tasks as in `TASKS`, numbers ascending."""
-        place = list(TASKS).index(self.task)
+        row = list(TASKS).index(self.task)
         return (
-            *(place, self.d, self.q, self.acquisition, self.budget),
+            *(row, self.d, self.q, self.acquisition, self.budget),
             *(self.clock, self.evaluations),
         )
 
@@ -115,7 +117,7 @@ def collect(results: Iterable[Result]) -> list[Runs]:
     for result in results:
         if not isinstance(result.job, Cell):
             continue
-        panel, entrant, trial = _place(result.job)
+        panel, entrant, trial = place(result.job)
         trials = tables.setdefault(panel, {}).setdefault(entrant, {})
         if trial in trials:
             raise InputError(f"there are two results of the same run, {result.job}")
@@ -159,7 +161,7 @@ def _standard_error(values: Array) -> Array:
     return error
 
 
-def _place(cell: Cell) -> tuple[Panel, Entrant, int]:
+def place(cell: Cell) -> tuple[Panel, Entrant, int]:
     """The panel, entrant and trial of a cell."""
     panel = Panel(
         task=cell.task,

@@ -18,6 +18,7 @@ from innerloop.acquisition.utilities import ExpectedImprovement
 from innerloop.batches.inner_budget import measured_seconds
 from innerloop.experiments.cells import Cell
 from innerloop.experiments.jobs import Job
+from innerloop.experiments.methods import BUDGET_DRAWS
 from innerloop.experiments.synthetic import Maximum, prior
 from innerloop.linalg import one_blas_thread
 from innerloop.surrogate.fitting import fit
@@ -62,7 +63,7 @@ def _seconds_of_value(d: int, q: int, n: int) -> float:
     posterior = prior(d).condition(X, y)
     utility = ExpectedImprovement(float(y.max()))
     none = np.zeros((0, d))
-    return measured_seconds(_PROBES, posterior, q, utility, none, 128, "cpu") / _PROBES
+    return measured_seconds(_PROBES, posterior, q, utility, none, BUDGET_DRAWS, "cpu") / _PROBES
 
 
 @cache

@@ -7,7 +7,10 @@ from collections.abc import Iterable
 import numpy as np
 
 from innerloop.experiments.cells import Cell
+from innerloop.experiments.curves import Panel, place
+from innerloop.experiments.grid import METHODS
 from innerloop.experiments.markdown import power, table
+from innerloop.experiments.methods import usual_form
 from innerloop.experiments.store import Result
 from innerloop.experiments.style import LABELS
 
@@ -20,37 +23,28 @@ def first_batches(results: Iterable[Result]) -> str:
     Of q-EI only, whose values are above 0 so that shares make sense, and of the methods of figures
     3 and 4. The best is the one that any of them found on the same trial of the same panel.
     """
-    values: dict[tuple[object, ...], dict[Method, float]] = {}
+    values: dict[tuple[Panel, int], dict[Method, float]] = {}
     for result in results:
         cell = result.job
         if isinstance(cell, Cell) and _is_compared(cell) and len(result.table["acquisition"]) > 1:
-            where = (cell.budget, cell.clock, cell.task, cell.d, cell.q, cell.trial)
-            method = (cell.maximizer, cell.parallelism)
-            values.setdefault(where, {})[method] = float(result.table["acquisition"][1])
-    complete = {where: found for where, found in values.items() if len(found) == len(_METHODS)}
-    budgets = sorted({where[0] for where in complete if isinstance(where[0], int)})
+            panel, entrant, trial = place(cell)
+            method = (entrant.maximizer, entrant.parallelism)
+            worth = float(result.table["acquisition"][1])
+            values.setdefault((panel, trial), {})[method] = worth
+    chosen: dict[int, list[dict[Method, float]]] = {}
+    for (panel, _), found in values.items():
+        if len(found) == len(METHODS):
+            chosen.setdefault(panel.budget, []).append(found)
+    budgets = sorted(chosen)
     if not budgets:
         return ""
-    chosen = {n: [found for where, found in complete.items() if where[0] == n] for n in budgets}
     head = ["method", *(f"{power(n)}, {len(chosen[n])} batches" for n in budgets)]
-    rows = [[LABELS[method], *(_share(chosen[n], method) for n in budgets)] for method in _METHODS]
+    rows = [[LABELS[method], *(_share(chosen[n], method) for n in budgets)] for method in METHODS]
     return table(head, rows)
 
 
-_METHODS: tuple[Method, ...] = (
-    ("innerloop", "greedy"),
-    ("adam", "greedy"),
-    ("adam", "joint"),
-    ("cmaes", "greedy"),
-    ("cmaes", "joint"),
-    ("random_search", "greedy"),
-    ("random_search", "joint"),
-)
-
-
 def _is_compared(cell: Cell) -> bool:
-    form = "incremental" if cell.maximizer == "innerloop" else "joint"
-    return cell.acquisition == "ei" and cell.form == form
+    return cell.acquisition == "ei" and cell.form == usual_form(cell.maximizer)
 
 
 def _share(found: list[dict[Method, float]], method: Method) -> str:

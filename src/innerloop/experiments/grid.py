@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import product
 
 from innerloop.experiments.cells import Cell
 from innerloop.experiments.jobs import Job
-from innerloop.experiments.methods import DRAWS
+from innerloop.experiments.methods import DRAWS, PAPER, usual_form
 
 #: (maximizer, parallelism) of the methods compared in figures 3, 4, 6 and 7.
 METHODS = (
@@ -33,7 +33,6 @@ class Scale:
     of which so many values are timed.
     """
 
-    summary: str
     trials: int
     budgets: tuple[int, ...]
     clock: str
@@ -52,7 +51,6 @@ def _synthetic(task: str, *sizes: tuple[int, int]) -> tuple[Panel, ...]:
 
 SCALES = {
     "small": Scale(
-        "every figure in minutes, to see that all works",
         trials=4,
         budgets=(2**12,),
         clock="evaluations",
@@ -65,7 +63,6 @@ SCALES = {
         timed=2**6,
     ),
     "laptop": Scale(
-        "16 trials, enough to tell most methods apart; hours",
         trials=16,
         budgets=(2**12, 2**14),
         clock="cpu",
@@ -81,7 +78,6 @@ SCALES = {
         incremental=_synthetic("synthetic", (2, 2), (4, 4), (8, 8)),
     ),
     "paper": Scale(
-        "the paper's grid: 32 trials and three inner budgets; days",
         trials=32,
         budgets=(2**12, 2**14, 2**16),
         clock="cpu",
@@ -111,22 +107,20 @@ def compared(scale: Scale, panels: tuple[Panel, ...], acquisition: str) -> list[
 
 def joint_and_incremental(scale: Scale) -> list[Cell]:
     """Cells of figure 8: greedy, in the joint form and in the incremental one."""
-    return list(_joint_and_incremental(scale))
+    ways: list[tuple[str, int | None]] = [(each, None) for each, way in METHODS if way == "greedy"]
+    ways += product(PAPER, scale.states)
+    return [
+        _cell(scale, panel, "ei", budget, trial, maximizer, "greedy", states)
+        for budget, trial, panel, (maximizer, states) in product(
+            scale.budgets, range(scale.trials), scale.incremental, ways
+        )
+    ]
 
 
 def in_turn(figures: Iterable[Sequence[Job]]) -> list[Job]:
     """Jobs of several figures, each once, those with small budgets first."""
     once = dict.fromkeys(job for jobs in figures for job in jobs)
     return sorted(once, key=lambda job: job.budget if isinstance(job, Cell) else 0)
-
-
-def _joint_and_incremental(scale: Scale) -> Iterator[Cell]:
-    for budget, trial, panel in product(scale.budgets, range(scale.trials), scale.incremental):
-        for maximizer, parallelism in METHODS:
-            if parallelism == "greedy":
-                yield _cell(scale, panel, "ei", budget, trial, maximizer, parallelism)
-        for maximizer, states in product(("adam", "cmaes", "random_search"), scale.states):
-            yield _cell(scale, panel, "ei", budget, trial, maximizer, "greedy", states)
 
 
 def _cell(
@@ -140,13 +134,12 @@ def _cell(
     states: int | None = None,
 ) -> Cell:
     task, d, q = panel
-    incremental = states is not None or maximizer == "innerloop"
     return Cell(
         task=task,
         d=d,
         q=q,
         acquisition=acquisition,
-        form="incremental" if incremental else "joint",
+        form=usual_form(maximizer) if states is None else "incremental",
         parallelism=parallelism,
         maximizer=maximizer,
         draws=states or DRAWS[maximizer],

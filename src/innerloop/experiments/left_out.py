@@ -5,25 +5,25 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from innerloop.experiments.cells import Cell
-from innerloop.experiments.curves import TASKS
+from innerloop.experiments.claims import ACQUISITIONS
+from innerloop.experiments.curves import CLOCKS, TASKS
 from innerloop.experiments.markdown import listed, power, table
 from innerloop.experiments.style import LABELS
 
-_CLOCKS = {"cpu": "CPU time", "evaluations": "evaluations"}
 # Each axis with what sorts its values and what they are called.
 _AXES: dict[str, Callable[[Cell], tuple[tuple[int | str, ...], str]]] = {
     "task, d, q": lambda cell: (
         (list(TASKS).index(cell.task), cell.d, cell.q),
         f"{TASKS[cell.task]} ({cell.d}, {cell.q})",
     ),
-    "acquisition function": lambda cell: ((cell.acquisition,), f"q-{cell.acquisition.upper()}"),
+    "acquisition function": lambda cell: ((cell.acquisition,), ACQUISITIONS[cell.acquisition]),
     "method": lambda cell: (
         (list(LABELS).index((cell.maximizer, cell.parallelism)), *_states(cell)),
         LABELS[cell.maximizer, cell.parallelism]
         + "".join(f", incremental, m = {m}" for m in _states(cell)),
     ),
     "inner budget N": lambda cell: ((cell.budget,), power(cell.budget)),
-    "N is counted in": lambda cell: ((cell.clock,), _CLOCKS[cell.clock]),
+    "N is counted in": lambda cell: ((cell.clock,), CLOCKS[cell.clock]),
     "evaluations T": lambda cell: ((cell.evaluations,), str(cell.evaluations)),
 }
 

@@ -21,16 +21,23 @@ from innerloop.surrogate.gaussian_process import Posterior
 ACQUISITIONS = ("ei", "ucb")
 FORMS = ("joint", "incremental")
 PARALLELISMS = ("joint", "greedy")
-MAXIMIZERS = ("adam", "cmaes", "random_search", "innerloop")
+#: The paper's own; innerloop's default besides.
+PAPER = ("adam", "cmaes", "random_search")
+MAXIMIZERS = (*PAPER, "innerloop")
 CLOCKS = ("cpu", "evaluations")
 #: Draws of each maximizer in the joint form (section 4): fresh ones at every step for Adam and
 #: CMA-ES, fixed ones for random search. innerloop's default has so many fantasy states.
 DRAWS = {"adam": 128, "cmaes": 128, "random_search": 1024, "innerloop": 64}
 _BETA = 2.0
-# An inner budget of N is the time of N values with so many draws, whoever spends it.
-_BUDGET_DRAWS = 128
+#: An inner budget of N is the time of N values with so many draws, whoever spends it.
+BUDGET_DRAWS = 128
 # The budget ends every search, not the number of its steps.
 _NO_END = 10**9
+
+
+def usual_form(maximizer: str) -> str:
+    """The form in which methods are compared: innerloop's default has a form of its own."""
+    return "incremental" if maximizer == "innerloop" else "joint"
 
 
 @dataclass(frozen=True)
@@ -70,7 +77,7 @@ class Method:
             return None
         none = np.zeros((0, posterior.d))
         utility = self.utility(posterior)
-        return measured_seconds(self.budget, posterior, q, utility, none, _BUDGET_DRAWS, "cpu")
+        return measured_seconds(self.budget, posterior, q, utility, none, BUDGET_DRAWS, "cpu")
 
     def propose(
         self,

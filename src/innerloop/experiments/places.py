@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from innerloop.experiments.curves import TASKS, Entrant, Panel, Runs
+from innerloop.experiments.methods import PAPER, usual_form
 from innerloop.experiments.style import LABELS
 
 _BLACK_BOX = tuple(task for task in TASKS if task != "synthetic")
@@ -23,7 +24,6 @@ FIGURES: dict[str, tuple[tuple[str, ...], str]] = {
     "7": (_BLACK_BOX, "ucb"),
     "8": (("synthetic",), "ei"),
 }
-_PAPER = ("adam", "cmaes", "random_search")
 # More would be too narrow to read on a page.
 _COLUMNS = 4
 
@@ -56,8 +56,7 @@ def _maximizers(runs: Sequence[Runs]) -> list[Place]:
     found = []
     for one in runs:
         kinds = [
-            (maximizer, parallelism, "incremental" if maximizer == "innerloop" else "joint")
-            for maximizer, parallelism in LABELS
+            (maximizer, parallelism, usual_form(maximizer)) for maximizer, parallelism in LABELS
         ]
         entrants = [entrant for kind in kinds if (entrant := one.entrant(*kind)) is not None]
         if entrants:
@@ -71,7 +70,7 @@ def _forms(runs: Sequence[Runs]) -> list[Place]:
     for one in runs:
         for states in sorted({entrant.draws for entrant in one.logs}):
             entrants: list[Entrant] = []
-            for maximizer in _PAPER:
+            for maximizer in PAPER:
                 joint = one.entrant(maximizer, "greedy", "joint")
                 incremental = one.entrant(maximizer, "greedy", "incremental", states)
                 if joint is not None and incremental is not None:

@@ -7,7 +7,7 @@ from string import ascii_lowercase
 
 from innerloop.experiments.cells import Cell
 from innerloop.experiments.claims import ACQUISITIONS, HIGH, Claim, judge
-from innerloop.experiments.curves import FLOOR, TASKS, Runs, collect
+from innerloop.experiments.curves import CLOCKS, FLOOR, TASKS, Runs, collect
 from innerloop.experiments.first_batches import first_batches
 from innerloop.experiments.illustrations.cost import Cost, growth
 from innerloop.experiments.left_out import left_out
@@ -22,6 +22,7 @@ from innerloop.experiments.markdown import (
 )
 from innerloop.experiments.paired import LEVEL, NOT_REPRODUCED, REPRODUCED
 from innerloop.experiments.panel_tables import panel_tables
+from innerloop.experiments.places import FIGURES as REGRETS
 from innerloop.experiments.store import Result
 from innerloop.experiments.table import Table
 
@@ -40,7 +41,6 @@ _CURVES = (
     " Mean and standard error of log10 regret over the trials that all methods of a panel have."
 )
 _SECONDS = ("seconds", "gradient_seconds")
-_REGRETS = ("3", "4", "6", "7", "8")
 # What the paper does not claim cannot be reproduced.
 _OWN = {REPRODUCED: "better", NOT_REPRODUCED: "worse"}
 
@@ -116,7 +116,7 @@ def _what_was_run(results: Sequence[Result], runs: Sequence[Runs]) -> str:
         rows.append(
             [
                 *(TASKS[task], ACQUISITIONS[acquisition], listed(sizes), power(budget)),
-                *({"cpu": "CPU time"}.get(clock, clock), str(evaluations)),
+                *(CLOCKS[clock], str(evaluations)),
                 *(spread([len(one.logs) for one in members]), spread(trials)),
             ]
         )
@@ -149,7 +149,7 @@ def _costs(tables: Sequence[Table]) -> str:
     if len(tables) < 2:
         return ""
     rows = []
-    both = [growth(tables, column) for column in ("seconds", "gradient_seconds")]
+    both = [growth(tables, column) for column in _SECONDS]
     for one in sorted(tables, key=lambda one: int(one["q"][0])):
         q, last = int(one["q"][0]), int(one["step_q"][-1])
         cost = [f"{1e6 * one[name][-2] / one['values'][-2]:.0f}" for name in _SECONDS]
@@ -199,7 +199,7 @@ def _shown(figures: Mapping[str, str]) -> str:
     shown = []
     for name in sorted(figures, key=lambda name: (len(name.rstrip(ascii_lowercase)), name)):
         caption = _CAPTIONS.get(name, "")
-        text = caption + (_CURVES if name in _REGRETS else "")
+        text = caption + (_CURVES if name in REGRETS else "")
         shown.append(f"### Figure {name}\n\n![Figure {name}]({figures[name]})\n\n{text}".rstrip())
     return "\n\n".join(shown)
 

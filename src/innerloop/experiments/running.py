@@ -108,8 +108,9 @@ class _Run:
 
     def _needed(self, job: Job) -> list[Table]:
         maximum = job.maximum if isinstance(job, Cell) else None
-        known = maximum is not None and self._store.has(maximum)
-        return [self._store.read(maximum)] if maximum is not None and known else []
+        if maximum is None or not self._store.has(maximum):
+            return []
+        return [self._store.read(maximum)]
 
     def _collect(self, future: Future[Table], waiting: deque[Job]) -> None:
         job = self._flying.pop(future)

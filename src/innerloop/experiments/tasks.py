@@ -15,7 +15,8 @@ from innerloop.surrogate.gaussian_process import GaussianProcess
 
 #: Tasks that are drawn from a prior: the same draws, with the prior known and withheld.
 DRAWN = ("synthetic", "withheld")
-_INITIAL = 3
+#: Points that every run starts from.
+INITIAL = 3
 _FUNCTIONS: dict[str, tuple[Callable[[Array], Array], int | None]] = {
     "branin": (functions.branin, 2),
     "hartmann-3": (functions.hartmann, 3),
@@ -61,7 +62,7 @@ def check_dimension(name: str, d: int) -> None:
 
 def initial_points(d: int, trial: int) -> Array:
     """Where every method of a trial begins: (3, d)."""
-    return np.random.default_rng([d, trial, 2]).random((_INITIAL, d))
+    return np.random.default_rng([d, trial, 2]).random((INITIAL, d))
 
 
 def noise(d: int, trial: int, evaluations: int) -> Array:

@@ -121,9 +121,9 @@ def _fit_again(results: Results, scalings: Sequence[Outputs], before: Learned) -
     """
     bent = before.outputs.bent
     best = _fit(results, scalings[bent], before.gp)
-    other = _graded(results, scalings[not bent], before.other)
     due = len(results.values) // _BOTH_EVERY > before.n // _BOTH_EVERY
-    if due or other.evidence > best.evidence - _BY_FAR:
+    other = None if due else _graded(results, scalings[not bent], before.other)
+    if other is None or other.evidence > best.evidence - _BY_FAR:
         other = _fit(results, scalings[not bent], before.other)
     return [other, best] if bent else [best, other]
 

@@ -17,16 +17,15 @@ from innerloop.checks import Array
 from innerloop.errors import InputError
 from innerloop.experiments.jobs import Settings
 from innerloop.experiments.style import GREENS, WIDTH, colormap, name_panel, new_figure, styled
+from innerloop.experiments.synthetic import prior
 from innerloop.experiments.table import Table
+from innerloop.experiments.tasks import INITIAL
 from innerloop.linalg import one_blas_thread
-from innerloop.surrogate.gaussian_process import GaussianProcess
-from innerloop.surrogate.kernels import Matern52
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-INITIAL = 3
 COLUMNS = ("q", "n", "step_q", "seconds", "gradient_seconds", "values")
 
 
@@ -81,9 +80,8 @@ class Cost(Settings):
     def _seconds(self, n: int, q: int) -> tuple[float, float]:
         """CPU seconds of values alone and of values with gradients."""
         generator = np.random.default_rng([self.seed, n, q])
-        gp = GaussianProcess(Matern52(np.full(self.d, np.sqrt(self.d) / 4.0)), noise=1e-3)
         y = generator.standard_normal(n)
-        posterior = gp.condition(generator.random((n, self.d)), y)
+        posterior = prior(self.d).condition(generator.random((n, self.d)), y)
         joint = Joint(ExpectedImprovement(y.max()), posterior, iid_normal(self.draws, q, generator))
         sets = generator.random((min(self.measured, self.values), q, self.d))
         scale = self.values / len(sets)

@@ -1,7 +1,6 @@
 """innerloop paper: runs that are killed and resumed, on processes and on a Dask cluster."""
 
 import json
-import logging
 import os
 import random
 import re
@@ -13,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from clusters import local_cluster
 from innerloop.cli.paper_scope import chosen_scale, jobs_of
 from innerloop.experiments import running
 from innerloop.experiments.store import Store
@@ -139,17 +139,8 @@ def test_a_killed_process_of_the_pool_is_made_up_for(straight, tmp_path):
 
 
 def test_a_killed_worker_of_a_cluster_is_made_up_for(straight, tmp_path):
-    distributed = pytest.importorskip("distributed", reason="pip install distributed")
-    local = distributed.LocalCluster(
-        n_workers=2,
-        threads_per_worker=1,
-        processes=True,
-        host="127.0.0.1",
-        dashboard_address="127.0.0.1:0",  # any free port
-        silence_logs=logging.CRITICAL,
-    )
     done = []
-    with local, cluster(local.scheduler_address) as workers:
+    with local_cluster(2) as local, cluster(local.scheduler_address) as workers:
         victim = next(iter(workers._client.run(os.getpid).values()))
 
         def kill_one(job):

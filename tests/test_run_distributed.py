@@ -1,7 +1,6 @@
 """Runs on a Dask cluster, one of whose workers is killed, and under MPI."""
 
 import hashlib
-import logging
 import os
 import shutil
 import signal
@@ -14,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import innerloop as il
+from clusters import local_cluster
 from innerloop.run.dask_client import DaskExecutor
 from innerloop.run.run import minimize
 
@@ -51,16 +51,7 @@ class Watched(il.Optimizer):
 
 @pytest.fixture(scope="module")
 def client():
-    distributed = pytest.importorskip("distributed", reason="pip install distributed")
-    cluster = distributed.LocalCluster(
-        n_workers=2,
-        threads_per_worker=4,
-        processes=True,
-        host="127.0.0.1",
-        dashboard_address="127.0.0.1:0",  # any free port
-        silence_logs=logging.CRITICAL,
-    )
-    with cluster, distributed.Client(cluster) as client:
+    with local_cluster(2, threads_per_worker=4) as cluster, cluster.get_client() as client:
         yield client
 
 

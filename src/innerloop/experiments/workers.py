@@ -11,10 +11,8 @@ from contextlib import contextmanager
 from multiprocessing import active_children, get_context, parent_process
 from typing import Any
 
-from innerloop.errors import InputError
-from innerloop.run.dask_client import DaskExecutor
+from innerloop.run.dask_client import DaskExecutor, connected
 
-_PATIENCE = 5.0
 _ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
@@ -82,17 +80,7 @@ def processes(number: int) -> Iterator[Processes]:
 @contextmanager
 def cluster(address: str) -> Iterator[Cluster]:
     """The workers of the Dask scheduler at an address such as tcp://127.0.0.1:8786."""
-    try:
-        from distributed import Client
-    except ImportError as error:
-        raise InputError("--scheduler needs more packages: innerloop[experiments]") from error
-    try:
-        client = Client(address, timeout=_PATIENCE)  # type: ignore[no-untyped-call]
-    except (OSError, TimeoutError, ValueError) as error:
-        raise InputError(f"no Dask scheduler answers at {address}") from error
-    with client:
-        if not client.ncores():  # type: ignore[no-untyped-call]
-            raise InputError(f"the Dask scheduler at {address} has no workers")
+    with connected(address) as client:
         yield Cluster(client)
 
 

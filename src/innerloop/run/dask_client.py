@@ -1,15 +1,20 @@
-"""A Dask client as an executor.
+"""A Dask client, and it as an executor.
 
-Dask has one of its own, `client.get_executor()`. When a worker dies with results that nobody had
-fetched, these are computed again, but its futures may take the state in between for an error: a
-value is then lost that is there.
+Dask has an executor of its own, `client.get_executor()`. When a worker dies with results that
+nobody had fetched, these are computed again, but its futures may take the state in between for an
+error: a value is then lost that is there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
+from contextlib import contextmanager
 from typing import Any
+
+from innerloop.errors import InputError
+
+_PATIENCE = 5.0
 
 
 class DaskExecutor:
@@ -26,6 +31,25 @@ class DaskExecutor:
         # This also keeps Dask's future: its call would be dropped without.
         local.add_done_callback(lambda each: _cancel(remote) if each.cancelled() else None)
         return local
+
+
+@contextmanager
+def connected(address: str) -> Iterator[Any]:
+    """A client of the Dask scheduler at an address, 127.0.0.1:8786 or tcp://127.0.0.1:8786."""
+    try:
+        from distributed import Client
+    except ImportError as error:
+        raise InputError(
+            "a Dask cluster needs the package distributed: pip install dask[distributed]"
+        ) from error
+    try:
+        client = Client(address, timeout=_PATIENCE)  # type: ignore[no-untyped-call]
+    except (OSError, TimeoutError, ValueError) as error:
+        raise InputError(f"no Dask scheduler answers at {address}") from error
+    with client:
+        if not client.ncores():  # type: ignore[no-untyped-call]
+            raise InputError(f"the Dask scheduler at {address} has no workers")
+        yield client
 
 
 def is_dask_client(thing: object) -> bool:

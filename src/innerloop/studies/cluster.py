@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
-from innerloop.run.dask_client import DaskExecutor
+from innerloop.run.dask_client import DaskExecutor, connected
 from innerloop.studies.command import Command
 from innerloop.studies.errors import StudyError
 from innerloop.studies.targets import Evaluate, Function, load
@@ -16,21 +19,29 @@ from innerloop.studies.targets import Evaluate, Function, load
 if TYPE_CHECKING:
     from innerloop.run.workers import Submits
 
-_PATIENCE = 3.0
-
 
 @dataclass(frozen=True)
 class Remote:
-    """A target that is imported where it is called."""
+    """A target that is imported where it is called.
+
+    Workers that see the folder of the run look for files there, others in their own. They outlive
+    runs, and a file may have been changed in between: each run has them import it anew.
+    """
 
     target: Function | Command
+    folder: str = field(default_factory=os.getcwd)
+    run: str = field(default_factory=lambda: uuid4().hex)
 
     def __call__(self, params: dict[str, Any]) -> float:
-        return _loaded(self.target)(params)
+        return _loaded(self)(params)
 
-    def check(self) -> None:
-        """Import the target."""
-        _loaded(self.target)
+    def complaint(self) -> str:
+        """What is wrong with the target on this worker; empty if nothing is."""
+        try:
+            _loaded(self)
+        except StudyError as error:
+            return str(error)
+        return ""
 
 
 @contextmanager
@@ -38,24 +49,16 @@ def cluster(
     address: str, target: Function | Command
 ) -> Iterator[tuple[Callable[[dict[str, Any]], float], Submits]]:
     """A function for the workers of a cluster, and an executor of them."""
-    try:
-        from distributed import Client
-    except ImportError as error:
-        raise StudyError(
-            "dask:// needs the package distributed: pip install dask[distributed]"
-        ) from error
     remote = Remote(target)
-    try:
-        client = Client(f"tcp://{address}", timeout=_PATIENCE)  # type: ignore[no-untyped-call]
-    except (OSError, TimeoutError, ValueError) as error:
-        raise StudyError(f"no Dask scheduler answers at {address}") from error
-    with client:
-        if not client.scheduler_info()["workers"]:
-            raise StudyError(f"the Dask scheduler at {address} has no workers")
-        client.submit(remote.check, pure=False).result()
+    with connected(address) as client:
+        complaints = [text for text in client.run(remote.complaint).values() if text]
+        if complaints:
+            workers = f"{len(complaints)} of {len(client.ncores())} workers"
+            raise StudyError(f"{complaints[0]} (on {workers} of the Dask cluster)")
         yield remote, DaskExecutor(client)
 
 
 @lru_cache(maxsize=8)
-def _loaded(target: Function | Command) -> Evaluate:
-    return load(target)
+def _loaded(remote: Remote) -> Evaluate:
+    folder = Path(remote.folder)
+    return load(remote.target, folder if folder.is_dir() else Path())

@@ -13,6 +13,7 @@ import subprocess
 import tempfile
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from innerloop.studies.errors import StudyError
@@ -47,8 +48,8 @@ class Command:
         """Ready for JSON."""
         return {"command": list(self.words), "names": list(self.names)}
 
-    def run(self, params: Mapping[str, Any]) -> Output:
-        """Run the command to its end."""
+    def run(self, params: Mapping[str, Any], folder: Path = Path()) -> Output:
+        """Run the command in a folder to its end."""
         texts = {name: text_of(value) for name, value in params.items()}
         numbers = {name: f"{_PREFIX}{k}" for k, name in enumerate(self.names)}
         environment = {**os.environ, **{numbers[name]: texts[name] for name in self.names}}
@@ -62,6 +63,7 @@ class Command:
                 status = subprocess.run(
                     command,
                     shell=is_shell,
+                    cwd=folder,
                     env=environment,
                     stdin=subprocess.DEVNULL,
                     stdout=out,

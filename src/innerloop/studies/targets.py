@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
-import os
 import re
 import sys
 from collections.abc import Callable, Mapping
@@ -44,11 +43,11 @@ class Function:
         """Ready for JSON."""
         return {"function": self.spec}
 
-    def load(self) -> Evaluate:
-        """The function, imported here, made to give a number or to raise."""
+    def load(self, folder: Path = Path()) -> Evaluate:
+        """The function, found from a folder, made to give a number or to raise."""
         parts = _FUNCTION.match(self.spec)
         assert parts is not None
-        found: Any = _module(parts["where"])
+        found: Any = _module(parts["where"], folder)
         for name in parts["name"].split("."):
             try:
                 found = getattr(found, name)
@@ -66,9 +65,11 @@ def target_of(table: Mapping[str, Any]) -> Function | Command:
     return Command(tuple(table["command"]), tuple(table["names"]))
 
 
-def load(target: Function | Command) -> Evaluate:
-    """A function that gives a number or raises."""
-    return target.load() if isinstance(target, Function) else lambda p: reported(target.run(p))
+def load(target: Function | Command, folder: Path = Path()) -> Evaluate:
+    """A function that gives a number or raises; the target is found from a folder, or run in it."""
+    if isinstance(target, Function):
+        return target.load(folder)
+    return lambda params: reported(target.run(params, folder))
 
 
 def number(value: Any) -> float:
@@ -96,14 +97,12 @@ def reported(output: Any) -> float:
         ) from None
 
 
-def _module(where: str) -> Any:
+def _module(where: str, folder: Path) -> Any:
     """The module of a file, or of a name."""
-    here = os.getcwd()
-    if here not in sys.path:
-        sys.path.insert(0, here)
+    _add_to_path(folder)
     try:
         if where.endswith(".py"):
-            return _module_of_file(Path(where))
+            return _module_of_file(Path(where), folder)
         return importlib.import_module(where)
     except StudyError:
         raise
@@ -111,19 +110,24 @@ def _module(where: str) -> Any:
         raise StudyError(f"cannot import {where}: {type(error).__name__}: {error}") from error
 
 
-def _module_of_file(path: Path) -> Any:
-    if not path.is_file():
+def _module_of_file(path: Path, folder: Path) -> Any:
+    file = (folder / path).resolve()
+    if not file.is_file():
         raise StudyError(f"cannot import {path}: there is no such file")
-    folder = str(path.parent.resolve())
-    if folder not in sys.path:
-        sys.path.insert(0, folder)
-    spec = importlib.util.spec_from_file_location(path.stem, path)
+    _add_to_path(file.parent)
+    spec = importlib.util.spec_from_file_location(path.stem, file)
     if spec is None or spec.loader is None:
         raise StudyError(f"cannot import {path}")
     module = importlib.util.module_from_spec(spec)
     sys.modules.setdefault(path.stem, module)
     spec.loader.exec_module(module)
     return module
+
+
+def _add_to_path(folder: Path) -> None:
+    name = str(folder.resolve())
+    if name not in sys.path:
+        sys.path.insert(0, name)
 
 
 def _short(value: Any) -> str:

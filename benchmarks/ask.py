@@ -23,8 +23,8 @@ from botorch.models import SingleTaskGP
 from botorch.models.transforms import Standardize
 from threadpoolctl import threadpool_limits
 
+import fit_and_batch
 import innerloop as il
-import optuna_sampler
 import rivals
 from data import dataset
 from timing import timed
@@ -65,12 +65,12 @@ def seconds(n: int, d: int, seed: int, repetitions: int) -> dict[str, float]:
     times: dict[str, list[float]] = {}
     for _ in range(repetitions):
         cold, warm = optimizer_with(X, y, seed), asked_before(X, y, seed)
-        study = optuna_sampler.study_of(X, y, seed)
+        study = fit_and_batch.study_of(X, y, seed)
         jobs = {
             "innerloop, cold": lambda cold=cold: cold.ask(Q),
             "innerloop, warm": lambda warm=warm: warm.ask(Q),
             "BoTorch": lambda: botorch_batch(X, y, seed),
-            "Optuna GPSampler": lambda study=study: optuna_sampler.ask(study, d, Q),
+            "Optuna GPSampler": lambda study=study: fit_and_batch.ask(study, d, Q),
         }
         for name, job in jobs.items():
             times.setdefault(name, []).append(timed(job).seconds)

@@ -147,11 +147,12 @@ def _progress(jobs: Sequence[Job], workers: int) -> Iterator[Callable[[Job], Non
     from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
     from innerloop.experiments.estimate import cpu_seconds
+    from innerloop.report.numbers import duration
 
     cost = dict(zip(jobs, cpu_seconds(jobs), strict=True))
     total = sum(cost.values())
     crew = "1 worker has" if workers == 1 else f"{workers} workers each have"
-    message(f"about {_duration(total)} of CPU time: {_duration(total / workers)} if {crew} a core")
+    message(f"about {duration(total)} of CPU time: {duration(total / workers)} if {crew} a core")
     bar = Progress(
         TextColumn("{task.fields[jobs]}"),
         BarColumn(bar_width=None),
@@ -169,13 +170,6 @@ def _progress(jobs: Sequence[Job], workers: int) -> Iterator[Callable[[Job], Non
             bar.advance(task, cost[job])
             share = max(bar.tasks[0].completed / total, 1e-9)
             left = (bar.tasks[0].elapsed or 0.0) * (1.0 / share - 1.0)
-            bar.update(task, jobs=f"{len(finished)}/{len(jobs)}", left=f"{_duration(left)} left")
+            bar.update(task, jobs=f"{len(finished)}/{len(jobs)}", left=f"{duration(left)} left")
 
         yield done
-
-
-def _duration(seconds: float) -> str:
-    for size, name in ((86400.0, "days"), (3600.0, "hours"), (60.0, "minutes")):
-        if seconds >= 1.5 * size:
-            return f"{seconds / size:.1f} {name}"
-    return f"{seconds:.0f} seconds"

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from innerloop.experiments.curves import TASKS, Entrant, Panel, Runs
 from innerloop.experiments.methods import PAPER, usual_form
-from innerloop.experiments.style import LABELS
+from innerloop.experiments.style import LABELS, power
 
 _BLACK_BOX = tuple(task for task in TASKS if task != "synthetic")
 #: Tasks and acquisition function of each figure.
@@ -127,9 +127,3 @@ def _row(panel: Panel) -> Row:
 def _batches(panel: Panel) -> Row:
     """What sets panels of one row and budget apart: q, and how long the runs are."""
     return panel.q, panel.evaluations
-
-
-def power(n: int) -> str:
-    """A power of two as such, in mathematical notation."""
-    exponent = n.bit_length() - 1
-    return f"2^{{{exponent}}}" if n == 2**exponent else str(n)

@@ -153,3 +153,9 @@ def colormap(colors: tuple[str, ...]) -> Colormap:
 def name_panel(axes: Axes, letter: str, title: str) -> None:
     """Set the title of a panel, with its letter in bold before it."""
     axes.set_title(rf"$\mathbf{{{letter}}}$  {title}")
+
+
+def power(n: int) -> str:
+    """A power of two as such, in the notation of Matplotlib's formulas."""
+    exponent = n.bit_length() - 1
+    return f"2^{{{exponent}}}" if n == 2**exponent else str(n)

@@ -16,7 +16,15 @@ from innerloop.acquisition.utilities import ExpectedImprovement
 from innerloop.checks import Array
 from innerloop.errors import InputError
 from innerloop.experiments.jobs import Settings
-from innerloop.experiments.style import GREENS, WIDTH, colormap, name_panel, new_figure, styled
+from innerloop.experiments.style import (
+    GREENS,
+    WIDTH,
+    colormap,
+    name_panel,
+    new_figure,
+    power,
+    styled,
+)
 from innerloop.experiments.synthetic import prior
 from innerloop.experiments.table import Table
 from innerloop.experiments.tasks import INITIAL
@@ -147,16 +155,10 @@ def draw(tables: Sequence[Table]) -> Figure:
     for axes, column in ((left, "seconds"), (right, "gradient_seconds")):
         _draw_lines(axes, tables, column)
     left.set_ylabel("CPU seconds")
-    name_panel(left, "d", f"{_spelled(tables[0]['values'][0])} values of q-EI")
+    name_panel(left, "d", f"${power(tables[0]['values'][0])}$ values of q-EI")
     right.set_title("with gradients")
     right.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), reverse=True)
     return figure
-
-
-def _spelled(number: int) -> str:
-    """As a power of two where it is one."""
-    exponent = number.bit_length() - 1
-    return f"$2^{{{exponent}}}$" if number == 1 << exponent else f"{number:,}"
 
 
 def _draw_lines(axes: Axes, tables: Sequence[Table], column: str) -> None:

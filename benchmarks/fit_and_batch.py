@@ -1,7 +1,7 @@
 """Fit included: Optuna's GPSampler asked q times, beside innerloop's fit and one batch.
 
     pip install optuna greenlet                  # beside the `bench` extra
-    python benchmarks/optuna_sampler.py
+    python benchmarks/fit_and_batch.py
 
 Both start from the same n observations and know nothing else. Optuna holds them as completed
 trials; the q asks are timed, with nothing told in between, so that it conditions on running trials

@@ -21,7 +21,7 @@ run: $(VENV)/installed-run
 	$(VENV)/bin/innerloop demo
 
 test: $(VENV)/installed-dev
-	$(VENV)/bin/python -m pytest -n 2
+	$(VENV)/bin/python -m pytest -n 2 --dist worksteal
 
 lint: $(VENV)/installed-dev
 	$(VENV)/bin/ruff check .

@@ -12,11 +12,9 @@ of the repetitions for each seed, median over the seeds. One thread for everythi
 from __future__ import annotations
 
 import argparse
-import warnings
 
 import gpytorch
 import numpy as np
-import optuna
 import torch
 from botorch.fit import fit_gpytorch_mll
 from botorch.models import SingleTaskGP
@@ -25,6 +23,7 @@ from threadpoolctl import threadpool_limits
 
 import fit_and_batch
 import innerloop as il
+import optuna_setup
 import rivals
 from data import dataset
 from timing import timed
@@ -86,8 +85,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--repetitions", type=int, default=3)
     arguments = parser.parse_args()
-    warnings.filterwarnings("ignore")
-    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    optuna_setup.prepare(parser)
     with threadpool_limits(1):
         seconds(12, 2, seed=0, repetitions=1)  # imports and first calls
         print("| n | d | method | ms for ask(4) | times innerloop, cold | times innerloop, warm |")

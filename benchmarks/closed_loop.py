@@ -21,11 +21,9 @@ import os
 os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", MKL_NUM_THREADS="1")
 
 import argparse
-import importlib.util
 import logging
 import time
 import traceback
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from importlib.metadata import version
@@ -34,6 +32,7 @@ from typing import TypeVar
 
 import numpy as np
 
+import optuna_setup
 from closed_loop_report import Key, append, load, log_regret, report
 from closed_loop_rivals import METHODS
 from closed_loop_tasks import NAMES, Point, Task, make_task
@@ -153,9 +152,7 @@ def main() -> None:
     seeds = range(arguments.seeds)
     grid = [(t, m, s) for s in seeds for t in arguments.tasks for m in arguments.methods]
     if not arguments.report:
-        if importlib.util.find_spec("greenlet") is None:
-            parser.error("install greenlet: without it Optuna falls back to a slower search")
-        warnings.filterwarnings("ignore")
+        optuna_setup.prepare(parser)
         logging.disable(logging.WARNING)
         if arguments.fresh:
             append(arguments.results, {"forget": [k for k in grid if k[1] in arguments.fresh]})

@@ -212,7 +212,6 @@ class Optuna(_Remembering):
         from optuna import distributions as ds
 
         super().__init__(task)
-        optuna.logging.set_verbosity(optuna.logging.ERROR)
         samplers = {
             "gp": lambda: optuna.samplers.GPSampler(seed=seed, n_startup_trials=0),
             "tpe": lambda: optuna.samplers.TPESampler(

@@ -16,8 +16,6 @@ that the data were drawn from, which neither method is shown: mean over the seed
 from __future__ import annotations
 
 import argparse
-import importlib.util
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -27,6 +25,7 @@ from optuna.distributions import FloatDistribution
 from threadpoolctl import threadpool_limits
 
 import innerloop as il
+import optuna_setup
 import rivals
 from data import dataset
 from timing import Timed, timed
@@ -118,10 +117,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--repetitions", type=int, default=3)
     arguments = parser.parse_args()
-    if importlib.util.find_spec("greenlet") is None:
-        parser.error("install greenlet: without it Optuna falls back to a slower search")
-    warnings.filterwarnings("ignore")
-    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    optuna_setup.prepare(parser)
     with threadpool_limits(1):
         measure(10, 2, 2, seed=0, repetitions=1)  # imports and first calls
         print(f"fit and {arguments.q} points; times in ms, median of {arguments.seeds} seeds\n")

@@ -23,16 +23,14 @@ import os
 os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", MKL_NUM_THREADS="1")
 
 import argparse
-import importlib.util
-import warnings
 from collections.abc import Callable
 
 import numpy as np
-import optuna
 from closed_loop import Evaluator, Stopwatch
 from optuna.samplers import BaseSampler, GPSampler, TPESampler
 from threadpoolctl import threadpool_limits
 
+import optuna_setup
 from closed_loop_report import FLOOR
 from closed_loop_rivals import Optuna
 from closed_loop_tasks import Task, make_task
@@ -132,10 +130,7 @@ def main() -> None:
     parser.add_argument("--evaluations", type=int, default=64)
     parser.add_argument("--repetitions", type=int, default=3)
     arguments = parser.parse_args()
-    if importlib.util.find_spec("greenlet") is None:
-        parser.error("install greenlet: without it Optuna falls back to a slower search")
-    warnings.filterwarnings("ignore")
-    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    optuna_setup.prepare(parser)
     with threadpool_limits(1):
         for name in SAMPLERS:
             seconds_of_asks(name, 8, seed=0)  # imports and first calls

@@ -10,18 +10,18 @@ import signal
 import subprocess
 import sys
 import time
-from contextlib import redirect_stderr, redirect_stdout, suppress
+from contextlib import chdir, redirect_stderr, redirect_stdout, suppress
 from datetime import datetime
 from pathlib import Path
 
 import pytest
 
+from commands import INNERLOOP
 from innerloop.cli.main import main
 from innerloop.studies.errors import StudyError
 from innerloop.studies.study import open_study
 
 BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
-INNERLOOP = (sys.executable, "-m", "innerloop.cli.main")
 SPACE = '[x]\ntype = "real"\nlow = 0\nhigh = 1\n\n[y]\ntype = "real"\nlow = 0\nhigh = 1\n'
 TARGET = """\
 import time
@@ -61,13 +61,13 @@ def start(folder, *arguments, **options):
 def call(folder, *arguments, status=0):
     """stdout and stderr of a command, called here: what counts is what it leaves on disk."""
     out, err = io.StringIO(), io.StringIO()
-    before = os.getcwd()
-    os.chdir(folder)
-    try:
-        with redirect_stdout(out), redirect_stderr(err), pytest.raises(SystemExit) as ended:
-            main(list(map(str, arguments)))
-    finally:
-        os.chdir(before)
+    with (
+        chdir(folder),
+        redirect_stdout(out),
+        redirect_stderr(err),
+        pytest.raises(SystemExit) as ended,
+    ):
+        main(list(map(str, arguments)))
     assert (ended.value.code or 0) == status, err.getvalue()
     assert "Traceback" not in err.getvalue()
     return out.getvalue(), err.getvalue()

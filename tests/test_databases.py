@@ -18,6 +18,7 @@ from pwd import getpwnam
 import optuna
 import pytest
 
+from commands import INNERLOOP
 from innerloop import Real, Space
 from innerloop.cli.opening import summary_of
 from innerloop.studies.errors import StorageError
@@ -27,7 +28,6 @@ from innerloop.studies.study import create_study, open_study
 optuna.logging.set_verbosity(optuna.logging.CRITICAL)
 
 NUMBERS = itertools.count()
-INNERLOOP = (sys.executable, "-m", "innerloop.cli.main")
 SPACE = '[x]\ntype = "real"\nlow = 0\nhigh = 1\n'
 TARGET = """\
 import os, time

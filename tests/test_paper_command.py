@@ -6,13 +6,13 @@ import random
 import re
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
 
 from clusters import local_cluster
+from commands import INNERLOOP
 from innerloop.cli.paper_scope import chosen_scale, jobs_of
 from innerloop.experiments import running
 from innerloop.experiments.store import Store
@@ -26,7 +26,7 @@ PATIENCE = 120.0  # seconds until something that should have happened is taken t
 
 
 def paper(*arguments, **options):
-    command = [sys.executable, "-m", "innerloop.cli.main", "paper", *map(str, arguments)]
+    command = [*INNERLOOP, "paper", *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, check=False, **options)
 
 
@@ -72,7 +72,7 @@ def no_longer_there(group):
 def test_killed_and_resumed_equals_straight(straight, tmp_path):
     """Killed at random moments, the whole group or the main process alone."""
     moments = sorted(random.Random(0).sample(range(1, 21), 4))
-    command = [sys.executable, "-m", "innerloop.cli.main", "paper", "run", "4", *SMALL]
+    command = [*INNERLOOP, "paper", "run", "4", *SMALL]
     for k, moment in enumerate(moments):
         with subprocess.Popen(
             [*command, "--results", str(tmp_path), "-p", "2"],
@@ -98,7 +98,7 @@ def test_killed_and_resumed_equals_straight(straight, tmp_path):
 @pytest.mark.skipif(os.name != "posix", reason="sends signals")
 def test_an_interrupted_run_ends_at_once_and_keeps_what_it_has(tmp_path):
     """Ctrl-C goes to all processes of a terminal; workers leave it to the one that waits."""
-    command = [sys.executable, "-m", "innerloop.cli.main", "paper", "run", "4", "--results"]
+    command = [*INNERLOOP, "paper", "run", "4", "--results"]
     with subprocess.Popen(
         [*command, str(tmp_path), "-p", "2", "--budget", str(2**20)],
         stderr=subprocess.PIPE,

@@ -3,11 +3,12 @@
 import json
 import os
 import subprocess
-import sys
+from contextlib import chdir
 
 import pytest
 
 from clusters import local_cluster
+from commands import INNERLOOP
 from innerloop.studies.cluster import Remote
 from innerloop.studies.targets import Function
 
@@ -16,14 +17,9 @@ SPACE = '[x]\ntype = "real"\nlow = 0\nhigh = 1\n'
 
 @pytest.fixture(scope="module")
 def workers(tmp_path_factory):
-    """The address of a cluster; its two workers have a file of their own."""
-    before = os.getcwd()
-    os.chdir(tmp_path_factory.mktemp("workers"))
-    try:
-        with local_cluster(2) as cluster:
-            yield cluster.scheduler_address.replace("tcp://", "dask://")
-    finally:
-        os.chdir(before)
+    """The address of a cluster; its two workers have a folder of their own."""
+    with chdir(tmp_path_factory.mktemp("workers")), local_cluster(2) as cluster:
+        yield cluster.scheduler_address.replace("tcp://", "dask://")
 
 
 @pytest.fixture
@@ -42,7 +38,7 @@ def run(tmp_path, workers):
 
 
 def innerloop(folder, *arguments):
-    command = [sys.executable, "-m", "innerloop.cli.main", *arguments]
+    command = [*INNERLOOP, *arguments]
     return subprocess.run(
         command, cwd=folder, capture_output=True, text=True, timeout=100, check=False
     )
@@ -50,7 +46,9 @@ def innerloop(folder, *arguments):
 
 def test_a_function_of_a_file_that_is_changed_between_runs(run, tmp_path):
     target = tmp_path / "target.py"
-    target.write_text("import os\n\ndef loss(params):\n    return params['x'] + os.getpid()\n")
+    # Slow enough that two trials run at a time.
+    body = "    time.sleep(0.1)\n    return params['x'] + os.getpid()\n"
+    target.write_text(f"import os\nimport time\n\ndef loss(params):\n{body}")
     status, err, trials = run("-n", "8", "target.py:loss")
     assert status == 0, err
     processes = {round(each["value"] - each["params"]["x"]) for each in trials}

@@ -12,12 +12,11 @@ from urllib.error import URLError
 import optuna
 import pytest
 
+from commands import INNERLOOP
 from innerloop import Integer, Real, Space
 from innerloop.studies.study import create_study
 
 optuna.logging.set_verbosity(optuna.logging.CRITICAL)
-
-INNERLOOP = (sys.executable, "-m", "innerloop.cli.main")
 
 
 @pytest.fixture

@@ -6,13 +6,13 @@ import json
 import os
 import sqlite3
 import subprocess
-import sys
 import time
 from contextlib import chdir, redirect_stderr, redirect_stdout
 from typing import NamedTuple
 
 import pytest
 
+from commands import INNERLOOP
 from innerloop.cli.main import main
 
 SPACE = '[x]\ntype = "real"\nlow = 0\nhigh = 1\n'
@@ -102,7 +102,7 @@ def test_a_disk_that_fills_during_a_run(disk):
     before = trials(disk)
     line = ["run", "../target.py:loss", "-n", "400"]
     # In a process of its own, so that what it was doing is known to have ended with it.
-    command = [sys.executable, "-m", "innerloop.cli.main", *line]
+    command = [*INNERLOOP, *line]
     run = subprocess.run(command, cwd=disk, capture_output=True, text=True, timeout=100)
     assert run.returncode == 1, run.stderr
     assert "Traceback" not in run.stderr

@@ -51,9 +51,10 @@ def cluster(
     """A function for the workers of a cluster, and an executor of them."""
     remote = Remote(target)
     with connected(address) as client:
-        complaints = [text for text in client.run(remote.complaint).values() if text]
+        answers = client.run(remote.complaint).values()
+        complaints = [text for text in answers if text]
         if complaints:
-            workers = f"{len(complaints)} of {len(client.ncores())} workers"
+            workers = f"{len(complaints)} of {len(answers)} workers"
             raise StudyError(f"{complaints[0]} (on {workers} of the Dask cluster)")
         yield remote, DaskExecutor(client)
 

@@ -76,6 +76,12 @@ def _not_positive_definite(A: Array, scale: float) -> NumericalError:
     )
 
 
+def root(A: Array) -> Array:
+    """R with R R^T = A for a symmetric matrix (q, q), singular or not: no jitter is needed."""
+    values, vectors = np.linalg.eigh(A)
+    return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))
+
+
 def cholesky_pullback(L: Array, d_L: Array) -> Array:
     """Carry a gradient with respect to L = cholesky(A) back to the symmetric A.
 

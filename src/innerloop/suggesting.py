@@ -13,9 +13,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from innerloop import checks, linalg
+from innerloop.acquisition.draws import load_sobol
 from innerloop.acquisition.joint import Lookahead
 from innerloop.acquisition.noisy import likely_best
-from innerloop.acquisition.utilities import ExpectedImprovement, NoisyExpectedImprovement
+from innerloop.acquisition.utilities import (
+    ExpectedImprovement,
+    NoisyExpectedImprovement,
+    SimpleRegret,
+)
 from innerloop.acquisition.utility import Utility
 from innerloop.batches.candidates import choose_from
 from innerloop.batches.chance import Chance
@@ -56,7 +61,7 @@ class Batch:
         """Guaranteed share of the best possible value, where values are gains over something."""
         if not self.normalized or self.upper_bound is None:
             return None
-        return min(1.0, self.value / self.upper_bound) if self.upper_bound > 0.0 else 1.0
+        return self.value / self.upper_bound if self.upper_bound > 0.0 else None
 
 
 def suggest(
@@ -118,6 +123,9 @@ def suggest(
     waiting = np.zeros((0, d)) if pending is None else checks.points("pending", pending, d)
     if isinstance(utility, NoisyExpectedImprovement):
         waiting = np.concatenate([likely_best(posterior, generator), waiting])
+    elif type(utility) is SimpleRegret and len(waiting):
+        # What is gained over pending points is the same, and known in log space.
+        utility = NoisyExpectedImprovement()
     chosen = named(maximizer)
     settings = Settings.resolve(utility, form, parallelism, chosen, draws, refine)
     if chance is not None:
@@ -130,28 +138,31 @@ def suggest(
             seconds = measured_seconds(
                 values, posterior, q, utility, waiting, settings.draws, Budget(clock=clock).clock
             )
-    meter = Meter(Budget(evaluations, seconds, clock))
-    problem = Problem(
-        posterior=posterior,
-        utility=utility,
-        q=q,
-        pending=waiting,
-        settings=settings,
-        maximizer=chosen,
-        domain=_domain(d, domain, inequalities, fixed),
-        meter=meter,
-        generator=generator,
-        certify=certify,
-        chance=chance,
-    )
+    if candidates is not None and not (inequalities is fixed is domain is None):
+        raise InputError("candidates are taken as they are: leave out the constraints")
+    limits = Budget(evaluations, seconds, clock)
+    where = _domain(d, domain, inequalities, fixed)
     with linalg.one_blas_thread():
+        load_sobol()  # a budget is for the search, not for imports
+        meter = Meter(limits)
+        problem = Problem(
+            posterior=posterior,
+            utility=utility,
+            q=q,
+            pending=waiting,
+            settings=settings,
+            maximizer=chosen,
+            domain=where,
+            meter=meter,
+            generator=generator,
+            certify=certify,
+            chance=chance,
+        )
         if candidates is not None:
-            if inequalities is not None or fixed is not None or domain is not None:
-                raise InputError("candidates are taken as they are: leave out the constraints")
             filled = choose_from(checks.points("candidates", candidates, d), problem)
         elif parallelism == "joint":
             filled = fill_jointly(problem)
-        elif problem.settings.refine:
+        elif settings.thorough(q):
             filled = fill_thoroughly(problem)
         else:
             filled = fill_greedily(problem)

@@ -32,6 +32,11 @@ def reflected_sobol_normal(m: int, q: int, generator: np.random.Generator) -> Ar
     return _cached_sobol_normal(m, q) * signs
 
 
+def load_sobol() -> None:
+    """Import what Sobol sequences need, which is slow, before any clock is read."""
+    _cached_sobol_normal(2, 1)
+
+
 def _sobol(m: int, q: int, generator: np.random.Generator) -> Array:
     from scipy.stats import qmc  # slow to import
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from innerloop import checks
 from innerloop.acquisition.acquisition import Acquisition
@@ -31,6 +31,7 @@ class Incremental(Acquisition):
     itself underflows (EI and PI).
 
     fantasies, floor: the points fixed so far, and the utility (m,) each state already holds.
+    log_weights: (m,), with log=True, where z are no plain draws: logarithms of the states' weights.
     """
 
     utility: Utility
@@ -39,6 +40,7 @@ class Incremental(Acquisition):
     log: bool = field(default=False, kw_only=True)
     fantasies: Fantasies = field(default=None, kw_only=True, repr=False)  # type: ignore[assignment]
     floor: Array | None = field(default=None, kw_only=True, repr=False)
+    log_weights: Array | None = field(default=None, kw_only=True, repr=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.utility, Utility):
@@ -47,6 +49,8 @@ class Incremental(Acquisition):
                 f"{type(self.utility).__name__}; use Joint with the chosen points as pending"
             )
         checks.instance("posterior", self.posterior, Posterior, "a Posterior")
+        if self.log_weights is not None and not self.log:
+            raise InputError("weights of states go with log=True")
         if self.log and not self.utility.has_log_gain:
             raise InputError(f"{type(self.utility).__name__} has no gain in log space")
         if self.fantasies is None:
@@ -54,11 +58,12 @@ class Incremental(Acquisition):
             object.__setattr__(self, "fantasies", Fantasies(self.posterior))
             object.__setattr__(self, "floor", self.utility.nothing_held())
 
-    def extend(self, x: ArrayLike) -> Incremental:
+    def extend(self, x: ArrayLike, *, succeeds: NDArray[np.bool_] | None = None) -> Incremental:
         """Fix a point x (d,), or several (p, d), and fantasize the outcome once per state.
 
         The first extension turns the single state into m; later ones keep their number, and
-        outcomes are never resampled (appendix B.3). O(n^2 + m j) for the j-th point.
+        outcomes are never resampled (appendix B.3). O(n^2 + m j) for the j-th point. succeeds:
+        (m, p), in which states an evaluation has an outcome to hold; by default in all.
         """
         points = checks.points("x", np.atleast_2d(checks.floats("x", x)), self.posterior.d)
         fixed = self.fantasies.size + points.shape[0]
@@ -69,13 +74,30 @@ class Incremental(Acquisition):
             )
         fantasies, (mean, factor) = self.fantasies.append(points)
         residual = factor @ self.z[:, :fixed].T
-        floor = self.utility.hold(self.floor, mean[:, None], residual)
+        counts = None if succeeds is None else succeeds.T
+        floor = self.utility.hold(self.floor, mean[:, None], residual, counts)
         return replace(self, fantasies=fantasies, floor=floor)
 
     @property
     def draws(self) -> int:
         """m, the number of fantasy states: 1 before anything is fixed."""
         return len(self.z) if self.fantasies.size else 1
+
+    def thinned(self, states: int) -> Incremental:
+        """A rougher and cheaper estimate from about that many of the states, evenly chosen."""
+        every = slice(None, None, max(1, len(self.z) // states))
+        few = [None if each is None else each[every] for each in (self.floor, self.log_weights)]
+        return replace(self, z=self.z[every], floor=few[0], log_weights=few[1])
+
+    def relative_error(self, x: ArrayLike) -> float:
+        """Standard error of the gain of one query x (d,) over the states, as a share of it."""
+        queries = checks.points("x", np.atleast_2d(checks.floats("x", x)), self.posterior.d)
+        gain = self._gain(self.fantasies.posterior.unchecked_belief(queries[:, None])).value
+        top = gain.max()
+        if gain.size == 1 or not np.isfinite(top):
+            return 0.0
+        gains = np.exp(gain - top) if self.log else gain
+        return float(gains.std() / (np.abs(gains.mean()) * np.sqrt(gains.size)))
 
     def prepare(self, X: ArrayLike) -> PreparedSets:
         """The beliefs at R single queries (R, 1, d), to be graded in any of the states at a time.
@@ -158,7 +180,10 @@ class Incremental(Acquisition):
         shift = loadings @ self.z[states, :size].T if size else np.zeros_like(mean)[:, states]
         floor = None if self.floor is None else self.floor[states]
         grade = self.utility.log_gain if self.log else self.utility.gain
-        return grade(mean, shift, self._sd(variance), floor)
+        gain = grade(mean, shift, self._sd(variance), floor)
+        if self.log_weights is None:
+            return gain
+        return gain._replace(value=gain.value + self.log_weights[states])
 
     def _average(self, gain: Gain) -> tuple[Array, Array | float]:
         """Average over states (R,), and the weight (R, m) of each state in its gradient."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import expit
 
 from innerloop import checks
@@ -51,6 +52,9 @@ class ExpectedImprovement(Utility):
         slope = below_ratio / sd
         return Gain(np.log(sd) + log_h, slope, slope, density_ratio / sd)
 
+    def bar(self, floor: Array | None) -> Array | None:
+        return None if floor is None else self.threshold + floor
+
     def _standardized(self, mean: Array, shift: Array, sd: Array, floor: Array | None) -> Array:
         held = 0.0 if floor is None else floor
         u: Array = (mean - self.threshold + (shift - held)) / sd
@@ -69,6 +73,7 @@ class ProbabilityOfImprovement(Utility):
     temperature: float = 1e-2
 
     empty = 0.0
+    most = 1.0
     floats_per_gain = 1
 
     def __post_init__(self) -> None:
@@ -84,8 +89,17 @@ class ProbabilityOfImprovement(Utility):
         p = self.value(Y)
         return p * (1.0 - p) / self.temperature
 
-    def hold(self, floor: Array | None, mean: Array, residual: Array) -> Array:
-        best: Array = (mean + residual > self.threshold).max(axis=0).astype(np.float64)
+    def hold(
+        self,
+        floor: Array | None,
+        mean: Array,
+        residual: Array,
+        counts: NDArray[np.bool_] | None = None,
+    ) -> Array:
+        above = mean + residual > self.threshold
+        if counts is not None:
+            above &= counts
+        best: Array = above.max(axis=0).astype(np.float64)
         return best if floor is None else np.maximum(floor, best)
 
     def gain(self, mean: Array, shift: Array, sd: Array, floor: Array | None) -> Gain:
@@ -104,6 +118,13 @@ class ProbabilityOfImprovement(Utility):
             log_p = np.where(floor > 0.0, -np.inf, log_p)
         slope = slope / sd
         return Gain(log_p, slope, slope, -u * slope)
+
+    def bar(self, floor: Array | None) -> Array | None:
+        """The threshold; out of reach where a fantasy is above it."""
+        return None if floor is None else np.where(floor > 0.0, np.inf, self.threshold)
+
+    def reward(self, excess: Array) -> Array:
+        return (excess > 0.0).astype(np.float64)
 
 
 @dataclass(frozen=True)
@@ -142,6 +163,9 @@ class NoisyExpectedImprovement(SimpleRegret):
         log_h, below_ratio, density_ratio = log_positive_part((mean + (shift - floor)) / sd)
         slope = below_ratio / sd
         return Gain(np.log(sd) + log_h, slope, slope, density_ratio / sd)
+
+    def bar(self, floor: Array | None) -> Array | None:
+        return floor
 
 
 @dataclass(frozen=True)

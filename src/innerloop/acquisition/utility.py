@@ -5,6 +5,7 @@ A utility says how outcomes are graded and knows nothing of kernels or Gaussian 
     value, slope     the pointwise utility of outcomes Y, and its derivative
     gain             expected gain of one more outcome over what a state already holds (eq. 11)
     log_gain         the logarithm of the gain, where it is never negative
+    bar, reward      what an outcome must exceed to gain anything, and what it gains then
 
 Outcomes are split as Y = mean + residual, because UCB grades the residual on its own.
 """
@@ -15,7 +16,7 @@ from abc import ABC, abstractmethod
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from innerloop import checks
 from innerloop.acquisition.normal import phi
@@ -47,6 +48,8 @@ class Utility(ABC):
 
     #: Utility of the empty batch, where it is finite; such utilities are normalized (appendix A.3).
     empty: float = -np.inf
+    #: Most that a batch can be worth.
+    most: float = np.inf
     #: Floats that the gain in one state takes: the nodes of its quadrature, 1 for closed forms.
     floats_per_gain: int = _NODES.size
 
@@ -97,6 +100,14 @@ class Utility(ABC):
         """Logarithm of `gain` per state, with the derivatives of that logarithm."""
         raise InputError(f"{type(self).__name__} has no gain in log space")
 
+    def bar(self, floor: Array | None) -> Array | None:
+        """The outcome above which something is gained, by state (m,); None if there is no such."""
+        return None
+
+    def reward(self, excess: Array) -> Array:
+        """What outcomes gain that exceed the bar by so much, any shape; nothing up to 0."""
+        return np.maximum(excess, 0.0)
+
     @property
     def has_log_gain(self) -> bool:
         """Whether the gain is known in log space."""
@@ -110,9 +121,21 @@ class Utility(ABC):
         one_state = center.reshape(-1, 1), np.zeros((center.size, 1)), sd.reshape(-1, 1)
         return self.gain(*one_state, self.nothing_held()).value.reshape(center.shape)
 
-    def hold(self, floor: Array | None, mean: Array, residual: Array) -> Array:
-        """What states hold after p more outcomes: mean (p, 1), residual (p, m) -> (m,)."""
-        best: Array = self.grade(mean, residual).max(axis=0)
+    def hold(
+        self,
+        floor: Array | None,
+        mean: Array,
+        residual: Array,
+        counts: NDArray[np.bool_] | None = None,
+    ) -> Array:
+        """What states hold after p more outcomes: mean (p, 1), residual (p, m) -> (m,).
+
+        counts: (p, m), which of the outcomes there are; by default all.
+        """
+        grades = self.grade(mean, residual)
+        if counts is not None:
+            grades = np.where(counts, grades, self.empty)
+        best: Array = grades.max(axis=0)
         return best if floor is None else np.maximum(floor, best)
 
     def nothing_held(self) -> Array | None:

@@ -20,7 +20,8 @@ from innerloop.acquisition.utilities import (
     SimpleRegret,
     UpperConfidenceBound,
 )
-from innerloop.batches.greedy import upper_bound
+from innerloop.acquisition.utility import Utility
+from innerloop.batches.certificate import certified_choice
 from innerloop.batches.problem import Filled, Problem, near
 from innerloop.batches.rounds import IncrementalRounds, make_rounds
 from innerloop.checks import Array
@@ -43,25 +44,29 @@ def choose_from(candidates: Array, problem: Problem) -> Filled:
     else:
         gains = _PlainGains(candidates, problem)
     available = ~near(candidates, problem.taken)
+    everything = np.ones(len(candidates), dtype=bool)
     chosen: list[int] = []
     best_gains: list[float] = []
+    largest: list[float] = []
     for j in range(problem.q + problem.certify):
         if not available.any():  # nothing new is left: what was seen before is better than nothing
-            available = np.ones(len(candidates), dtype=bool)
+            available = everything.copy()
             available[chosen] = False
-            if not available.any():
-                break
-        index, gain = gains.largest(available)
-        best_gains.append(gain)
+        # Other batches may hold what was seen before, or is close to a choice.
+        index, gain = gains.largest(everything)
+        largest.append(gain)
         if j == problem.q:
             break
+        if not available[index]:
+            index, gain = gains.largest(available)
+        best_gains.append(gain)
         chosen.append(index)
         available &= ~near(candidates, candidates[index][None])
         if j + 1 < problem.q + problem.certify:
             gains.fix(index)
-    added = np.array(best_gains[: problem.q])
-    bound = upper_bound(best_gains, best_gains, problem)
-    return Filled(candidates[chosen], float(added.sum()), added, bound)
+    if isinstance(problem.utility, Utility):
+        return certified_choice(candidates[chosen], largest, problem)
+    return Filled(candidates[chosen], float(np.sum(best_gains)), np.array(best_gains), None)
 
 
 class _Gains(Protocol):
@@ -150,6 +155,9 @@ class _LazyGains:
             with_chosen = posterior.gp.kernel(self._candidates[rows], x)[:, 0]
             with_observed, _ = posterior.cross_covariance(self._candidates[rows])
             column[rows] = (with_chosen - with_observed @ weights) / pivot
+        # No outcome moves with another by more than it varies at all.
+        most = np.sqrt(np.maximum(self._variance, 0.0))
+        column = np.clip(column, -most, most)
         self._variance = self._variance - column**2
         self._loadings = np.column_stack([self._loadings, column])
 

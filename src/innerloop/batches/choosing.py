@@ -15,30 +15,21 @@ from innerloop.surrogate.kernels import Kernel
 
 # Rough gains will do: the batch is improved later.
 _CHOOSING_STATES = 32
-_RUNNERS_UP = 6
 # Points more correlated than this are taken to lie on the same hill.
-SAME_HILL = 0.9
+_SAME_HILL = 0.9
 
 
-@dataclass(frozen=True, eq=False)
-class Choices:
-    """Batches X (c, q, d), and the points that would add most to the first: (r, 1, d)."""
-
-    X: Array
-    runners_up: Array
-
-
-def choose(candidates: Array, rounds: IncrementalRounds, problem: Problem, number: int) -> Choices:
-    """Greedy choices of q candidates by closed-form gains over the fantasy states.
+def choose(candidates: Array, rounds: IncrementalRounds, problem: Problem, number: int) -> Array:
+    """Greedy choices of q candidates (N, d) by closed-form gains over the fantasy states: (c, q, d).
 
     The first is greedy throughout; the others begin with the second best candidate, the third
     and so on, so that joint ascent has different places to start from.
     """
     beliefs = Beliefs.of(candidates, rounds)
     gains = beliefs.gains()
-    taken, batches, runners_up = problem.taken, [], candidates[:1, None]
+    taken, batches = problem.taken, []
     begun = np.ones(len(candidates), dtype=bool)
-    for c in range(number):
+    for _ in range(number):
         state, available = beliefs, np.ones(len(candidates), dtype=bool)
         chosen = [_best_new(gains, begun, candidates, taken)]
         begun &= ~_same_hill(candidates, chosen[0], problem)
@@ -46,20 +37,30 @@ def choose(candidates: Array, rounds: IncrementalRounds, problem: Problem, numbe
             if j:
                 chosen.append(_best_new(state.gains(), available, candidates, taken))
             available &= ~near(candidates, candidates[chosen[-1]][None])
-            state = state.fix(chosen[-1])
+            if j + 1 < problem.q:
+                state = state.fix(chosen[-1])
         batches.append(candidates[chosen])
-        if c == 0:
-            runners_up = candidates[np.argsort(-state.gains())[:_RUNNERS_UP]][:, None]
         if not begun.any():
             break
-    return Choices(np.array(batches), runners_up)
+    return np.array(batches)
+
+
+def spread_out(points: Array, kernel: Kernel, number: int) -> list[int]:
+    """The first points (N, d) that are not close to an earlier one: one for every hill, or so."""
+    correlation = kernel(points, points) / kernel.variance
+    free = np.ones(len(points), dtype=bool)
+    chosen: list[int] = []
+    while len(chosen) < number and free.any():
+        chosen.append(int(np.argmax(free)))
+        free &= correlation[chosen[-1]] < _SAME_HILL
+    return chosen
 
 
 def _same_hill(candidates: Array, index: int, problem: Problem) -> NDArray[np.bool_]:
     """Which candidates are close to that one."""
     kernel = problem.posterior.gp.kernel
     close: NDArray[np.bool_] = (
-        kernel(candidates, candidates[index][None])[:, 0] > SAME_HILL * kernel.variance
+        kernel(candidates, candidates[index][None])[:, 0] > _SAME_HILL * kernel.variance
     )
     return close
 
@@ -120,6 +121,9 @@ class Beliefs:
         sd, draw = self.sd[i], self.z[:, self.columns.shape[1]]
         explained = self.features @ self.features[i] + self.columns @ self.columns[i]
         column = (self.kernel(self.candidates, self.candidates[i][None]) - explained[:, None]) / sd
+        # No outcome moves with another by more than it varies at all: where next to no variance
+        # is left, anything more is rounding error, which the next column would multiply.
+        column = np.clip(column, -self.sd, self.sd)
         residual = self.shift[i : i + 1] + sd * draw
         return replace(
             self,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from innerloop.acquisition.utility import Utility
+from innerloop.batches.certificate import certified
 from innerloop.batches.problem import Filled, Problem, near
 from innerloop.batches.rounds import Rounds, make_rounds
 from innerloop.checks import Array
@@ -25,24 +26,22 @@ def fill_greedily(problem: Problem) -> Filled:
     number = problem.q + problem.certify
     taken = problem.taken
     centers, ends = problem.centers(), np.zeros((0, problem.domain.d))
-    chosen, gains, largest = [], [], []
-    for j in range(number):
+    chosen, gains = [], []
+    for j in range(problem.q):
         until = (j + 1) / number
         solution, pool = _maximize_round(problem, rounds, centers, ends, until)
         x, value = first_new(problem, solution, pool, taken, rounds.exact)
         gains.append(rounds.gain(value))
-        largest.append(rounds.gain(max(value, float(solution.value[0]))))
-        if j == problem.q:
-            break
         chosen.append(x)
-        if j + 1 < number:
+        if j + 1 < problem.q:
             rounds.fix(x, value)
             taken = np.concatenate([taken, x[None]])
             # Local maxima of this round are good starts for the next.
             ends = solution.X[:, 0]
-    added = np.array(gains[: problem.q])
-    bound = upper_bound(gains, largest, problem)
-    return Filled(np.array(chosen), float(added.sum()), added, bound)
+    X = np.array(chosen)
+    if isinstance(problem.utility, Utility):
+        return certified(X, problem)
+    return Filled(X, float(np.sum(gains)), np.array(gains), None)  # ES and KG: not submodular
 
 
 def _maximize_round(
@@ -86,20 +85,3 @@ def first_new(
         x = spare[int(np.argmax(new))]
         return x, float(Allowance(exact, problem.meter).value(x[None, None])[0])
     return solution.X[0, 0], float(solution.value[0])
-
-
-def upper_bound(gains: list[float], largest: list[float], problem: Problem) -> float | None:
-    """min over j of L(X_j) + q max_x Delta(x; X_j): submodularity bounds the best batch.
-
-    gains: what the query of each round added; largest: the largest gain that was found in it,
-    which may be that of a query made before. Where the empty batch has no utility (SR and UCB
-    with nothing pending), the first gain is no difference and gives no bound, but for q = 1.
-    """
-    q = problem.q
-    if not isinstance(problem.utility, Utility):
-        return None  # ES and KG are not submodular
-    before = np.concatenate([[0.0], np.cumsum(gains)[:-1]])
-    bounds = before + q * np.asarray(largest)
-    if not problem.starts_from_a_value:
-        bounds = bounds[1:] if q > 1 else bounds[:1]
-    return float(bounds.min()) if bounds.size else None

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from innerloop.batches.greedy import upper_bound, valued_exactly
+from innerloop.acquisition.utility import Utility
+from innerloop.batches.certificate import certified
+from innerloop.batches.greedy import valued_exactly
 from innerloop.batches.problem import Filled, Problem, near
 from innerloop.batches.rounds import JointRounds
 from innerloop.checks import Array
 from innerloop.maximizers.budget import Allowance
-from innerloop.maximizers.lbfgs import LBFGS
 from innerloop.maximizers.starts import Pool, make_pool
 
 _POOL = 1024
-_MARGINAL = LBFGS(tolerance=1e-3, steps=15)
 
 
 def fill_jointly(problem: Problem) -> Filled:
@@ -33,18 +33,11 @@ def fill_jointly(problem: Problem) -> Filled:
     solution = problem.maximize(problem.maximizer, Allowance(rounds.search, meter), sets)
     solution = valued_exactly(solution, rounds, problem)
     X = distinct(solution.X[0], pool, problem)
+    if isinstance(problem.utility, Utility):
+        return certified(X, problem)
     totals = np.array([rounds.exact.value(X[None, : j + 1])[0] for j in range(problem.q)])
-    value = float(totals[-1] - rounds.total)
-    # The largest marginal value bounds every query's share.
-    marginal = problem.maximize(_MARGINAL, Allowance(rounds.exact, meter), pool.best(8, generator))
-    largest = [rounds.gain(float(marginal.value[0]))]
-    bound = upper_bound(largest, largest, problem)
-    return Filled(
-        X,
-        value,
-        np.diff(totals, prepend=rounds.total),
-        None if bound is None else max(bound, value),
-    )
+    gains = np.diff(totals, prepend=rounds.total)
+    return Filled(X, float(gains.sum()), gains, None)  # ES and KG: not submodular
 
 
 def distinct(X: Array, pool: Pool, problem: Problem) -> Array:

@@ -41,12 +41,20 @@ _MANY_COMPARISONS = 10**7
 
 @dataclass(frozen=True)
 class Settings:
-    """What `suggest` has settled on: form, number of draws, and whether they change."""
+    """What `suggest` has settled on: form, number of draws, and whether they change.
+
+    refine: by joint ascent. ascends: with the incremental form and quasi-Newton ascent as it is.
+    """
 
     form: str
     draws: int
     fresh: bool
     refine: bool
+    ascends: bool
+
+    def thorough(self, q: int) -> bool:
+        """Whether to look for local maxima first, which is the best way to a single query too."""
+        return self.refine or (q == 1 and self.ascends)
 
     @staticmethod
     def resolve(
@@ -70,9 +78,9 @@ class Settings:
                 "the incremental form needs parallelism='greedy' and a myopic maximal utility"
             )
         incremental = form == "incremental" or (form is None and closed)
+        ascends = incremental and maximizer == LBFGS()
         # Joint ascent climbs the joint form, which relaxes the probability of improvement.
-        can_refine = incremental and not isinstance(utility, ProbabilityOfImprovement)
-        can_refine = can_refine and maximizer == LBFGS()
+        can_refine = ascends and not isinstance(utility, ProbabilityOfImprovement)
         if refine and not can_refine:
             raise InputError(
                 "refine=True goes with the incremental form, the maximizer 'lbfgs' as it is, and "
@@ -80,13 +88,14 @@ class Settings:
             )
         refined = can_refine if refine is None else refine
         if incremental:
-            return Settings("incremental", draws or _STATES, False, refined)
+            return Settings("incremental", draws or _STATES, False, refined, ascends)
         table = {**_FRESH_DRAWS, **_FIXED_DRAWS} if isinstance(utility, Utility) else {}
         default = _DRAWS if isinstance(utility, Utility) else _LOOKAHEAD_DRAWS
         return Settings(
             "joint",
             draws or of_kind(table, maximizer, default),
             of_kind(_FRESH_DRAWS, maximizer, 0) > 0,
+            False,
             False,
         )
 
@@ -142,9 +151,22 @@ class Problem:
             maximizer = Exchange(maximizer)
         return maximizer(allowance, starts, self.domain, self.generator)
 
+    def successes(self, points: Array, states: int) -> NDArray[np.bool_] | None:
+        """In which of the states evaluations at points (p, d) succeed, by their chance: (m, p)."""
+        if self.chance is None:
+            return None
+        return self.generator.random((states, len(points))) < np.exp(self.chance.log(points)[0])
+
     def draw(self, columns: int) -> Array:
         """Base draws (m, columns)."""
         return reflected_sobol_normal(self.settings.draws, columns, self.generator)
+
+
+def myopic(problem: Problem) -> Utility:
+    """The utility of a problem that is known to have a myopic maximal one."""
+    if not isinstance(problem.utility, Utility):
+        raise InputError(f"{type(problem.utility).__name__} is no myopic maximal utility")
+    return problem.utility
 
 
 @dataclass(frozen=True, eq=False)

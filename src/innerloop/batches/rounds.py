@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Protocol
 
 import numpy as np
@@ -54,7 +53,7 @@ class IncrementalRounds:
     def __init__(self, problem: Problem) -> None:
         assert isinstance(problem.utility, Utility)  # settled by Settings.resolve
         self.log = problem.utility.has_log_gain
-        self._chance = problem.chance
+        self._problem = problem
         z = problem.draw(len(problem.pending) + problem.q)
         self.state = Incremental(problem.utility, problem.posterior, z, log=self.log)
         if len(problem.pending):
@@ -70,21 +69,21 @@ class IncrementalRounds:
     @property
     def screen(self) -> Objective:
         """The expected gain over a few of the states."""
-        floor = self.state.floor
-        few = None if floor is None else floor[:_SCREENING_STATES]
-        return self._weighted(replace(self.state, z=self.state.z[:_SCREENING_STATES], floor=few))
+        return self._weighted(self.state.thinned(_SCREENING_STATES))
 
     def _weighted(self, gain: Incremental) -> Objective:
         """The gain, times the chance that its evaluation succeeds, where that is known."""
-        return gain if self._chance is None else WithChance(gain, self._chance)
+        chance = self._problem.chance
+        return gain if chance is None else WithChance(gain, chance)
 
     def gain(self, value: float) -> float:
         """What a query of that objective value adds."""
         return float(np.exp(value)) if self.log else value
 
     def fix(self, x: Array, value: float) -> None:
-        """Fantasize the outcome at x."""
-        self.state = self.state.extend(x)
+        """Fantasize the outcome at x, where there is one."""
+        succeeds = self._problem.successes(x[None], len(self.state.z))
+        self.state = self.state.extend(x, succeeds=succeeds)
 
 
 class JointRounds:

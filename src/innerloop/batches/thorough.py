@@ -9,13 +9,12 @@ add bounds the value of any batch.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
-from innerloop.batches.choosing import SAME_HILL, choose
+from innerloop.batches.certificate import appraised, certified
+from innerloop.batches.choosing import choose, spread_out
 from innerloop.batches.greedy import first_new
-from innerloop.batches.problem import Filled, Problem
+from innerloop.batches.problem import Filled, Problem, myopic
 from innerloop.batches.refine import refine
 from innerloop.batches.rounds import IncrementalRounds
 from innerloop.checks import Array
@@ -29,7 +28,7 @@ _POOL, _SMALLEST_POOL, _POOL_UP_TO = 512, 128, 250
 _STARTS = 32
 _SPREAD_FROM = 160
 _NEIGHBOURS, _NEIGHBOURS_PER_QUERY = 64, 6
-_FROM_POOL = 32
+_FROM_POOL, _CERTIFYING_POOL = 32, 160
 _TO_THE_TOP = 8
 # Small batches are chosen twice and climb together: they have fewer ways to make up for a query
 # on the wrong hill.
@@ -38,8 +37,7 @@ _CHOICES, _FEW_QUERIES = 2, 4
 _UNTIL_MAXIMA, _UNTIL_ASCENT = 0.5, 0.9
 # A few steps each: enough to tell the hills apart, not so many that their climbers meet.
 _SEARCH = LBFGS(tolerance=1e-3, steps=5, patience=100)
-_CONVERGE = LBFGS(tolerance=1e-4, patience=3)
-_CERTIFY = LBFGS(tolerance=1e-3, steps=8, patience=4)
+_CONVERGE = LBFGS(tolerance=1e-7, patience=4)
 
 
 def fill_thoroughly(problem: Problem) -> Filled:
@@ -50,20 +48,22 @@ def fill_thoroughly(problem: Problem) -> Filled:
         return _single(maxima, rounds, pool, problem)
     candidates = _candidates(problem, maxima, pool)
     number = _CHOICES if problem.q <= _FEW_QUERIES else 1
-    choices = choose(candidates, rounds, problem, number)
-    filled = refine(choices.X, problem, _UNTIL_ASCENT)
-    return _certified(filled, choices.runners_up, problem, rounds)
+    X = refine(choose(candidates, rounds, problem, number), problem, _UNTIL_ASCENT)
+    # What adds little to nothing adds less to a batch: the best of the pool will do.
+    points = np.concatenate([candidates, pool.points[_FROM_POOL:_CERTIFYING_POOL]])
+    return certified(X, problem, points)
 
 
 def _single(maxima: Solution, rounds: IncrementalRounds, pool: Pool, problem: Problem) -> Filled:
     """The best single query: the highest of the local maxima, climbed to the top."""
     allowance = Allowance(rounds.exact, problem.meter)
-    starts = maxima.X[:_TO_THE_TOP]
-    solution = problem.maximize(_CONVERGE, allowance, starts)
+    solution = problem.maximize(_CONVERGE, allowance, maxima.X[:_TO_THE_TOP])
     x, value = first_new(problem, solution, pool, problem.taken, rounds.exact)
-    gain = rounds.gain(value)
-    largest = rounds.gain(float(solution.value[0]))
-    return Filled(x[None], gain, np.array([gain]), max(gain, largest))
+    if len(problem.pending) or not problem.meter.is_unlimited:
+        return certified(x[None], problem, np.concatenate([maxima.X[:, 0], pool.points]))
+    # A closed form that was searched to its end: its largest value is the bound.
+    gains = np.array([rounds.gain(value)])
+    return appraised(x[None], gains, rounds.gain(float(solution.value[0])), myopic(problem))
 
 
 def _local_maxima(problem: Problem, rounds: IncrementalRounds) -> tuple[Solution, Pool]:
@@ -77,20 +77,10 @@ def _local_maxima(problem: Problem, rounds: IncrementalRounds) -> tuple[Solution
         size=min(_POOL, max(_SMALLEST_POOL, _POOL * _POOL_UP_TO // problem.posterior.n)),
         log=rounds.log,
     )
-    starts = pool.points[_spread_out(pool.points[:_SPREAD_FROM], problem)][:, None]
+    kernel = problem.posterior.gp.kernel
+    starts = pool.points[spread_out(pool.points[:_SPREAD_FROM], kernel, _STARTS)][:, None]
     allowance = Allowance(rounds.exact, problem.meter, _UNTIL_MAXIMA)
     return problem.maximize(_SEARCH, allowance, starts), pool
-
-
-def _spread_out(points: Array, problem: Problem) -> list[int]:
-    """The first points (N, d) that are not close to an earlier one: one for every hill, or so."""
-    correlation = problem.posterior.gp.kernel(points, points) / problem.posterior.gp.kernel.variance
-    free = np.ones(len(points), dtype=bool)
-    chosen: list[int] = []
-    while len(chosen) < _STARTS and free.any():
-        chosen.append(int(np.argmax(free)))
-        free &= correlation[chosen[-1]] < SAME_HILL
-    return chosen
 
 
 def _candidates(problem: Problem, maxima: Solution, pool: Pool) -> Array:
@@ -104,17 +94,3 @@ def _candidates(problem: Problem, maxima: Solution, pool: Pool) -> Array:
     around = chosen + reach * unit * generator.standard_normal(chosen.shape)
     spare = problem.domain.sample(problem.q, generator)  # never fewer than are needed
     return np.concatenate([tops, problem.domain.project(around), pool.points[:_FROM_POOL], spare])
-
-
-def _certified(
-    filled: Filled,
-    runners_up: Array,
-    problem: Problem,
-    rounds: IncrementalRounds,
-) -> Filled:
-    """With the bound L(X) + q max_x Delta(x; X), which holds for any X by submodularity."""
-    further = rounds.state.extend(filled.X)
-    allowance = Allowance(further, problem.meter)
-    solution = problem.maximize(_CERTIFY, allowance, runners_up)
-    largest = max(rounds.gain(float(solution.value[0])), 0.0)
-    return replace(filled, upper_bound=filled.value + problem.q * largest)

@@ -54,6 +54,16 @@ class Meter:
         return self._clock() - self.started
 
     @property
+    def is_unlimited(self) -> bool:
+        """Whether there is no limit at all."""
+        return self.budget.evaluations is None and self.budget.seconds is None
+
+    @property
+    def is_spent(self) -> bool:
+        """Whether nothing is left of the budget."""
+        return self.fraction >= 1.0
+
+    @property
     def fraction(self) -> float:
         """Share of the budget that is spent; 0 throughout if there is no limit."""
         of_evaluations = self.evaluations / (self.budget.evaluations or np.inf)
@@ -65,13 +75,15 @@ class Allowance:
     """An objective together with the part of a budget that may be spent on it.
 
     until: the share of the meter's budget at which this allowance ends. At least one
-    evaluation is always allowed, so that there is something to return.
+    evaluation is always allowed, so that there is something to return. cut_short: whether something
+    was asked for that could not be afforded, so that a search has ended before its end.
     """
 
     def __init__(self, objective: Objective, meter: Meter, until: float = 1.0) -> None:
         self.objective = objective
         self.meter = meter
         self.until = until
+        self.cut_short = False
         self._began = meter.evaluations
         self._seconds_per_set = 0.0
 
@@ -83,8 +95,7 @@ class Allowance:
     @property
     def is_limited(self) -> bool:
         """Whether there is any limit."""
-        budget = self.meter.budget
-        return budget.evaluations is not None or budget.seconds is not None
+        return not self.meter.is_unlimited
 
     def affordable(self, sets: int) -> int:
         """How many of `sets` query sets may be evaluated now: 0 when the allowance is spent."""
@@ -98,6 +109,7 @@ class Allowance:
                 allowed = 0
             elif self._seconds_per_set > 0.0:
                 allowed = min(allowed, max(1, int(left / self._seconds_per_set)))
+        self.cut_short |= allowed < sets
         return max(allowed, 1 if meter.evaluations == self._began else 0)
 
     def value(self, X: Array) -> Array:

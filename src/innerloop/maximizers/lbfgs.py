@@ -26,6 +26,8 @@ _SHORTEST_STEP = 1e-6
 _LARGEST_CURVATURE = 2**18
 # Stands for -inf and NaN, so that differences of values stay numbers.
 _WORST = -1e300
+# What may be divided by: the largest steps over the smallest of these are finite.
+_SMALLEST, _SMALLEST_SQUARE = 1e-300, 1e-280
 
 
 @dataclass(frozen=True)
@@ -144,7 +146,8 @@ class _Restarts:
     ) -> None:
         """Where a step gained too little, go to the top of the parabola that it suggests."""
         lost = predicted - (value - self.value)
-        top = 0.5 * predicted / np.where(np.isfinite(lost) & (lost > 0.0), lost, predicted + 1e-300)
+        curved = np.isfinite(lost) & (lost > _SMALLEST)
+        top = np.where(curved, 0.5 * predicted / np.where(curved, lost, 1.0), 0.5)
         shorter = self._fraction * np.minimum(np.maximum(top, 0.1), 0.5)
         self._fraction = np.where(taken, 1.0, shorter)
         rows = taken[:, None]
@@ -169,7 +172,7 @@ class _Restarts:
         """Back to steps along the gradient, of a length that suits the unit cube."""
         width = self._curvature.shape[-1]
         slope = np.abs(self._free_gradient()[rows]).max(axis=1)
-        length = (_FIRST_STEP / np.maximum(slope, 1e-300))[:, None, None, None]
+        length = (_FIRST_STEP / np.maximum(slope, _SMALLEST))[:, None, None, None]
         self._curvature[rows] = length * np.eye(width)
 
     def _scale(self, value: Array) -> Array:
@@ -186,10 +189,12 @@ class _Restarts:
         """Quasi-Newton direction over the free coordinates, of limited length: (R, D)."""
         free = self._free_gradient()
         R, width = len(free), self._curvature.shape[-1]
-        along = self._curvature @ free.reshape(R, self._blocks, width, 1)
+        # A gradient of length 1 first: neither product overflows, however steep or flat it is.
+        slope = np.maximum(np.abs(free).max(axis=1, keepdims=True), _SMALLEST)
+        along = self._curvature @ (free / slope).reshape(R, self._blocks, width, 1)
         direction: Array = along.reshape(free.shape) * (free != 0.0)
-        longest = np.abs(direction).max(axis=1, keepdims=True)
-        direction *= np.minimum(1.0, _LONGEST_STEP / np.maximum(longest, 1e-300))
+        longest = np.maximum(np.abs(direction).max(axis=1, keepdims=True), _SMALLEST)
+        direction *= np.minimum(slope, _LONGEST_STEP / longest)
         return direction
 
     def _learn(self, step: Array, change: Array, taken: NDArray[np.bool_]) -> None:
@@ -197,7 +202,9 @@ class _Restarts:
         R, width = len(step), self._curvature.shape[-1]
         s, y = step.reshape(R, self._blocks, width), change.reshape(R, self._blocks, width)
         sy, yy = np.vecdot(s, y), np.vecdot(y, y)
-        good = taken[:, None] & (sy > 1e-10 * np.sqrt(np.vecdot(s, s) * yy))
+        # A change so small that its square underflows says nothing of the curvature.
+        good = taken[:, None] & (yy > _SMALLEST_SQUARE)
+        good &= sy > 1e-10 * np.sqrt(np.vecdot(s, s)) * np.sqrt(yy)
         if self._fresh is not None:
             # The first update brings the identity to the scale of the curvature that was seen.
             rescale = good & self._fresh[:, None]

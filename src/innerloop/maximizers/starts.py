@@ -81,7 +81,7 @@ def make_pool(
     """
     allowance = marginal.part(_SHARE_OF_BUDGET) if marginal.is_limited else marginal
     points, values = [], []
-    candidates = np.concatenate([extra, _scatter(domain, centers, size, generator)])
+    candidates = np.concatenate([extra, scatter(domain, centers, size, generator)])
     while True:
         count = allowance.affordable(len(candidates))
         if count == 0:
@@ -90,14 +90,14 @@ def make_pool(
         values.append(allowance.value(candidates[:count, None]))
         if not marginal.is_limited or sum(map(len, points)) >= _LARGEST_POOL:
             break
-        candidates = _scatter(domain, centers, size, generator)
+        candidates = scatter(domain, centers, size, generator)
     pool, value = np.concatenate(points), np.concatenate(values)
     order = np.argsort(-value, kind="stable")
     return Pool(pool[order], value[order], log)
 
 
-def _scatter(domain: Domain, centers: Array, size: int, generator: np.random.Generator) -> Array:
-    """Points spread over the domain, and a quarter as many around the centers."""
+def scatter(domain: Domain, centers: Array, size: int, generator: np.random.Generator) -> Array:
+    """Points spread over the domain, and a quarter as many around the centers (c, d): (N, d)."""
     spread = domain.sample(size, generator)
     if not len(centers):
         return spread

@@ -121,9 +121,13 @@ def value_of(case: Case, X: Array, draws: int = DRAWS) -> Estimate:
     rng = np.random.default_rng(0)
     if hasattr(case.utility, "threshold"):
         return _tail_value(case.utility, mean, sd, correlation, p, rng, draws)
-    Y = mean[:, None] + sd[:, None] * (_root(correlation) @ rng.standard_normal((len(points), draws)))
-    grades = Y if isinstance(case.utility, il.SimpleRegret) else (
-        mean[:, None] + np.sqrt(0.5 * case.utility.beta * np.pi) * np.abs(Y - mean[:, None])
+    Y = mean[:, None] + sd[:, None] * (
+        _root(correlation) @ rng.standard_normal((len(points), draws))
+    )
+    grades = (
+        Y
+        if isinstance(case.utility, il.SimpleRegret)
+        else (mean[:, None] + np.sqrt(0.5 * case.utility.beta * np.pi) * np.abs(Y - mean[:, None]))
     )
     total = grades.max(axis=0) - (grades[:p].max(axis=0) if p else 0.0)
     return Estimate(float(total.mean()), float(total.std() / np.sqrt(draws)))
@@ -185,7 +189,11 @@ def best_single(case: Case) -> float:
     best = float(value.max())
     step = 1.0 / GRID[d]
     for _ in range(25):
-        moves = rng.standard_normal((12, *top.shape)) * step * 10.0 ** rng.uniform(-1.5, 0.0, (12, 1, 1))
+        moves = (
+            rng.standard_normal((12, *top.shape))
+            * step
+            * 10.0 ** rng.uniform(-1.5, 0.0, (12, 1, 1))
+        )
         tried = np.clip(np.concatenate([top[None], top + moves]), 0.0, 1.0)
         grades = _singles(case, tried.reshape(-1, d)).reshape(13, len(top))
         top = tried[np.argmax(grades, axis=0), np.arange(len(top))]
@@ -269,6 +277,8 @@ def complaints(case: Case, number: int = len(STRONGER)) -> list[str]:
     for i, X in enumerate(stronger_batches(case, number)):
         other = value_of(case, X)
         if other.value > bound + 4.0 * other.error + 0.02 * size:
-            said.append(f"bound {bound:.6g} (value {value:.6g}) beaten by search {i}: {other.value:.6g} +- {other.error:.2g}")
+            said.append(
+                f"bound {bound:.6g} (value {value:.6g}) beaten by search {i}: {other.value:.6g} +- {other.error:.2g}"
+            )
             break
     return said

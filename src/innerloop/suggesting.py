@@ -138,7 +138,8 @@ def suggest(
             seconds = measured_seconds(
                 values, posterior, q, utility, waiting, settings.draws, Budget(clock=clock).clock
             )
-    if candidates is not None and not (inequalities is fixed is domain is None):
+    constrained = any(each is not None for each in (inequalities, fixed, domain))
+    if candidates is not None and constrained:
         raise InputError("candidates are taken as they are: leave out the constraints")
     limits = Budget(evaluations, seconds, clock)
     where = _domain(d, domain, inequalities, fixed)

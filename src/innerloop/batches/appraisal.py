@@ -30,7 +30,7 @@ from innerloop.checks import Array
 # Draws for all queries together, and at least for each; fantasies of what is held; plain draws.
 _DRAWS, _FEWEST_DRAWS = 1024, 32
 _STATES = 1024
-_PLAIN_DRAWS = 1024
+_PLAIN_DRAWS = 4096
 # Bars are at most so many standard deviations away: beyond, nothing is gained.
 _FARTHEST = -1e8
 _TINY = np.finfo(np.float64).tiny
@@ -111,7 +111,8 @@ def _plain_gains(outlook: Outlook, generator: np.random.Generator) -> Array:
     grades = utility.grade(mean, residual + outlook.shift[:, states])
     if floor is not None:
         grades = np.maximum(grades, floor[states])
-    gains = np.diff(np.maximum.accumulate(grades, axis=0).mean(axis=1), prepend=0.0)[p:]
+    best = np.maximum.accumulate(grades, axis=0).mean(axis=1)
+    gains: Array = np.diff(best, prepend=0.0)[p:]
     if p == 0:
         gains[0] = utility.gain(mean[:1], outlook.shift[:1], sd[:1], floor).value.mean()
     return gains
@@ -124,7 +125,7 @@ def _gains_above(bar: Array, outlook: Outlook, generator: np.random.Generator) -
     each = np.logaddexp.reduce(log_alone, axis=1) - np.log(states)
     top = float(each.max())
     if p + q == 1 or not np.isfinite(top):
-        return np.exp(each)
+        return np.asarray(np.exp(each))
     draws = reflected_sobol_normal(max(_FEWEST_DRAWS, _DRAWS // q), p + q + 2, generator)
     weight, rewards = _rewards(bar, log_alone, outlook, draws)
     pending, rewards = rewards[..., :p], rewards[..., p:]
@@ -139,9 +140,10 @@ def _gains_above(bar: Array, outlook: Outlook, generator: np.random.Generator) -
     share = np.triu((weight[:, None] @ overlap)[:, 0])
     total = np.exp(top) * (np.exp(each - top) @ share)
     # By submodularity no query adds more than it would alone.
-    gains = np.clip(np.diff(total, prepend=0.0), 0.0, np.exp(each))
+    gains: Array = np.clip(np.diff(total, prepend=0.0), 0.0, np.exp(each))
     held = 0.0 if outlook.floor is None else float(outlook.floor.mean())
-    return gains * min(1.0, (outlook.utility.most - held) / max(gains.sum(), _TINY))
+    gains *= min(1.0, (outlook.utility.most - held) / max(float(gains.sum()), _TINY))
+    return gains
 
 
 def _rewards(bar: Array, log_alone: Array, outlook: Outlook, draws: Array) -> tuple[Array, Array]:
@@ -180,4 +182,4 @@ def _states(log_alone: Array, u: Array) -> NDArray[np.intp]:
     top = log_alone.max(axis=1, keepdims=True)
     gain = np.exp(log_alone - np.where(np.isfinite(top), top, 0.0))
     places = [np.searchsorted(row, u * row[-1], side="right") for row in np.cumsum(gain, axis=1)]
-    return np.minimum(places, log_alone.shape[1] - 1)
+    return np.asarray(np.minimum(places, log_alone.shape[1] - 1))

@@ -16,7 +16,6 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import ndtr
 
 from innerloop.acquisition.draws import reflected_sobol_normal
 from innerloop.acquisition.fantasies import Fantasies
@@ -28,6 +27,7 @@ from innerloop.batches.choosing import spread_out
 from innerloop.batches.problem import Filled, Problem, myopic
 from innerloop.checks import Array
 from innerloop.maximizers.budget import Allowance
+from innerloop.maximizers.domain import Domain
 from innerloop.maximizers.lbfgs import LBFGS
 from innerloop.maximizers.objective import Objective
 from innerloop.maximizers.starts import scatter
@@ -40,8 +40,10 @@ _FURTHER = (LBFGS(tolerance=1e-3, steps=6, patience=3), 12)
 _FIRST = (LBFGS(tolerance=1e-3, steps=5, patience=100), 32), (LBFGS(tolerance=1e-7, patience=4), 8)
 # Bounds with a larger error than this share are not shown.
 _LARGEST_ERROR = 0.05
-# Improvements that are less likely are not resolved by the states of a greedy choice.
-_LIKELY = 0.2
+# States resolve improvements that take so many standard deviations: plain ones, stretched ones.
+_NEAR, _NOT_FAR = 0.8, 3.0
+# A search that ends on a slope may have missed what this part of the unit cube has to offer.
+_SHORT_WAY, _SMALLEST_SLOPE, _MOST_TO_CLIMB = 0.25, 1e-300, 1.0
 # Variances below this share of the prior's are blurred by the jitter of the fantasies.
 _SMALLEST_VARIANCE = 1e-6
 
@@ -67,7 +69,7 @@ def certified_choice(X: Array, largest: list[float], problem: Problem) -> Filled
     before = np.concatenate([[0.0], np.cumsum(gains)])
     bounds = [float(before[j]) + q * top for j, top in enumerate(largest)]
     usable = bounds[:1] if q == 1 or problem.starts_from_a_value else []
-    if utility.bar(utility.nothing_held()) is None or _chance(X, problem) > _LIKELY:
+    if _is_resolved(X, problem, _moves(X, problem), _NEAR):
         usable += bounds[1:]
     return appraised(X, gains, min(usable, default=None), utility)
 
@@ -83,24 +85,41 @@ def appraised(X: Array, gains: Array, bound: float | None, utility: Utility) -> 
 def _upper_bound(X: Array, value: float, problem: Problem, points: Array) -> float | None:
     """The bound at the batch, or at the pending points alone where states do not resolve that."""
     utility, q = myopic(problem), len(X)
-    if q > 1 and _is_resolvable(X, problem, utility):
-        top = largest_gain(states_given(X, problem), points, problem, _FURTHER)
+    moves = _moves(X, problem)
+    if q > 1 and _is_resolved(X, problem, moves, _NOT_FAR):
+        top = largest_gain(_states(X, problem, moves), points, problem, _FURTHER)
         if top is None or q * top.error <= _LARGEST_ERROR * (value + q * top.gain):
             return None if top is None else value + q * top.gain
     if q > 1 and not problem.starts_from_a_value:
         return None
-    top = largest_gain(states_given(X[:0], problem), points, problem, *_FIRST)
+    top = _largest_first(points, problem)
     if top is not None and top.error > _LARGEST_ERROR * top.gain:
         # Without the pending points nothing needs to be resolved, and gains are no smaller.
         alone = replace(problem, pending=problem.pending[:0])
-        usable = np.isfinite(utility.empty)
-        top = largest_gain(states_given(X[:0], alone), points, alone, *_FIRST) if usable else None
+        top = _largest_first(points, alone) if np.isfinite(utility.empty) else None
     return None if top is None else q * top.gain
 
 
-class Top(NamedTuple):
-    """The largest gain that was found, and its standard error over the states."""
+def _largest_first(points: Array, problem: Problem) -> Top | None:
+    """The most that the first query adds, as exactly as what a bound of its own needs."""
+    nothing = points[:0]
+    state = _states(nothing, problem, _moves(nothing, problem))
+    top = largest_gain(state, points, problem, *_FIRST)
+    if top is None:
+        return None
+    climb = left_to_climb(_weighed(state, problem), top.x, problem.domain)
+    return top._replace(gain=raised(top.gain, climb, state.log))
 
+
+def raised(gain: float, climb: float, log: bool) -> float:
+    """A gain with what its objective, which may be its logarithm, has left to climb."""
+    return gain * float(np.exp(climb)) if log else gain + climb
+
+
+class Top(NamedTuple):
+    """The query x (d,) with the largest gain that was found, and the gain's error over states."""
+
+    x: Array
     gain: float
     error: float
 
@@ -126,17 +145,27 @@ def largest_gain(
         starts = X
     gain = float(np.exp(value[0])) if state.log else float(value[0])
     has_bar = state.utility.bar(state.floor) is not None
-    return Top(gain, gain * state.relative_error(X[0, 0]) if has_bar else 0.0)
+    error = gain * state.relative_error(X[0, 0]) if has_bar else 0.0
+    return Top(X[0, 0], gain, error)
 
 
-def states_given(X: Array, problem: Problem) -> Incremental:
+def left_to_climb(objective: Objective, x: Array, domain: Domain) -> float:
+    """What the slope at a query x (d,) promises over a short way: 0 at a maximum."""
+    grad = objective.value_and_grad(x[None, None])[1][0, 0]
+    slope = np.where(np.isfinite(grad) & domain.continuous, grad, 0.0)
+    steepest = max(float(np.abs(slope).max()), _SMALLEST_SLOPE)
+    ahead = domain.project((x + _SHORT_WAY * (slope / steepest))[None])[0]
+    return min(max(float(slope @ (ahead - x)), 0.0), _MOST_TO_CLIMB)
+
+
+def _states(X: Array, problem: Problem, moves: Array) -> Incremental:
     """Fantasy states of the pending points and a batch X (q, d), which may be empty."""
     utility, p = myopic(problem), len(problem.pending)
     fixed = np.concatenate([problem.pending, X])
     z = reflected_sobol_normal(_STATES, max(len(fixed), 1), problem.generator)
     log, log_weights = utility.has_log_gain, None
-    if log and len(fixed):
-        z, log_weights = _stretched(z, fixed, problem)
+    if len(moves):
+        z, log_weights = _stretched(z, moves)
     state = Incremental(utility, problem.posterior, z, log=log, log_weights=log_weights)
     if not len(fixed):
         return state
@@ -146,25 +175,33 @@ def states_given(X: Array, problem: Problem) -> Incremental:
     return state.extend(fixed, succeeds=succeeds)
 
 
-def _stretched(z: Array, fixed: Array, problem: Problem) -> tuple[Array, Array | None]:
-    """Draws z (m, f) of which half are moved to where one of the fixed points meets its bar.
+def _moves(X: Array, problem: Problem) -> Array:
+    """The shortest moves of draws z (f,) by which pending points or X (q, d) meet the bar: (k, f).
 
-    Plain draws rarely go where improvements come from, if these are rare. Half of them are moved by
-    some a_j each, and all are weighed by the ratio of the densities,
-    1 / (1/2 + 1/2 mean_j exp(a_j . z - |a_j|^2 / 2)), which is 2 at most.
+    None at all for utilities without a bar, or without anything that could meet it.
     """
-    mean, factor = Fantasies(problem.posterior).paths(problem.posterior.unchecked_belief(fixed))
     utility, p = myopic(problem), len(problem.pending)
+    fixed = np.concatenate([problem.pending, X])
+    if not (utility.has_log_gain and len(fixed)):
+        return np.zeros((0, len(fixed)))
+    mean, factor = Fantasies(problem.posterior).paths(problem.posterior.unchecked_belief(fixed))
     bar = utility.bar(utility.nothing_held())
     if bar is not None:
         gap, rows = float(bar[0]) - mean, factor
     else:  # the best that is held is the bar
         best = int(np.argmax(mean[:p]))
         gap, rows = mean[best] - mean[p:], factor[p:] - factor[best]
-    if not len(rows):
-        return z, None
     square = np.maximum((rows**2).sum(axis=1), problem.posterior.gp.kernel.smallest_variance)
-    moves = (np.maximum(gap, 0.0) / square)[:, None] * rows
+    moves: Array = (np.maximum(gap, 0.0) / square)[:, None] * rows
+    return moves
+
+
+def _stretched(z: Array, moves: Array) -> tuple[Array, Array]:
+    """Draws z (m, f) of which half are moved by one of the moves a_j, and their log weights (m,).
+
+    Plain draws rarely go where improvements come from, if these are rare. All draws are weighed by
+    the ratio of densities, 1 / (1/2 + 1/2 mean_j exp(a_j . z - |a_j|^2 / 2)), which is 2 at most.
+    """
     half = len(z) // 2
     z = z.copy()
     z[half:] += moves[np.arange(len(z) - half) * len(moves) // (len(z) - half)]
@@ -173,23 +210,17 @@ def _stretched(z: Array, fixed: Array, problem: Problem) -> tuple[Array, Array |
     return z, np.log(2.0) - both
 
 
-def _is_resolvable(X: Array, problem: Problem, utility: Utility) -> bool:
-    """Whether there is enough variance at X (q, d) for fantasies to tell gains apart."""
-    if not utility.has_log_gain:
+def _is_resolved(X: Array, problem: Problem, moves: Array, reach: float) -> bool:
+    """Whether states tell gains beside X (q, d) apart: improvements are no farther than `reach`.
+
+    Nor must there be so little variance that the jitter of fantasies blurs it.
+    """
+    if not myopic(problem).has_log_gain:
         return True
     _, variance = problem.posterior.marginals(X)
+    if len(moves) and (moves**2).sum(axis=1).min() > reach**2:
+        return False
     return bool(variance.min() > _SMALLEST_VARIANCE * problem.posterior.gp.kernel.variance)
-
-
-def _chance(X: Array, problem: Problem) -> float:
-    """The largest chance of one of X (q, d) to be above the bar."""
-    utility = myopic(problem)
-    bar = utility.bar(utility.nothing_held())
-    if bar is None:
-        return 1.0
-    mean, variance = problem.posterior.marginals(X)
-    smallest = problem.posterior.gp.kernel.smallest_variance
-    return float(ndtr((mean - bar[0]) / np.sqrt(np.maximum(variance, smallest))).max())
 
 
 def _weighed(state: Incremental, problem: Problem) -> Objective:

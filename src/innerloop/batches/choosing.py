@@ -20,7 +20,7 @@ _SAME_HILL = 0.9
 
 
 def choose(candidates: Array, rounds: IncrementalRounds, problem: Problem, number: int) -> Array:
-    """Greedy choices of q candidates (N, d) by closed-form gains over the fantasy states: (c, q, d).
+    """Greedy choices of q candidates (N, d) by closed-form gains over the states: (c, q, d).
 
     The first is greedy throughout; the others begin with the second best candidate, the third
     and so on, so that joint ascent has different places to start from.

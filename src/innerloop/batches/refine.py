@@ -31,13 +31,15 @@ def refine(batches: Array, problem: Problem, until: float) -> Array:
     z = reflected_sobol_normal(m, columns, problem.generator)
     allowance = Allowance(Joint(utility, posterior, z, pending=pending), problem.meter, until)
     solution = problem.maximize(_ASCENT, allowance, batches)
-    if _repeats(solution.X[0], problem):
-        return batches[0]
+    first: Array = batches[0]
+    ascended: Array = solution.X[0]
+    if _repeats(ascended, problem):
+        return first
     # Compared on other draws than the ascent saw, which it may have come to suit.
     z = reflected_sobol_normal(_OTHER_DRAWS, columns, problem.generator)
     others = Allowance(Joint(utility, posterior, z, pending=pending), problem.meter)
-    before, after = others.value(np.stack([batches[0], solution.X[0]]))
-    return solution.X[0] if after > before else batches[0]
+    before, after = others.value(np.stack([first, ascended]))
+    return ascended if after > before else first
 
 
 def _repeats(X: Array, problem: Problem) -> bool:

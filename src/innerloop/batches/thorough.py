@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from innerloop.batches.certificate import appraised, certified
+from innerloop.batches.certificate import appraised, certified, left_to_climb, raised
 from innerloop.batches.choosing import choose, spread_out
 from innerloop.batches.greedy import first_new
 from innerloop.batches.problem import Filled, Problem, myopic
@@ -62,8 +62,9 @@ def _single(maxima: Solution, rounds: IncrementalRounds, pool: Pool, problem: Pr
     if len(problem.pending) or not problem.meter.is_unlimited:
         return certified(x[None], problem, np.concatenate([maxima.X[:, 0], pool.points]))
     # A closed form that was searched to its end: its largest value is the bound.
-    gains = np.array([rounds.gain(value)])
-    return appraised(x[None], gains, rounds.gain(float(solution.value[0])), myopic(problem))
+    climb = left_to_climb(rounds.exact, solution.X[0, 0], problem.domain)
+    bound = raised(rounds.gain(float(solution.value[0])), climb, rounds.log)
+    return appraised(x[None], np.array([rounds.gain(value)]), bound, myopic(problem))
 
 
 def _local_maxima(problem: Problem, rounds: IncrementalRounds) -> tuple[Solution, Pool]:

@@ -40,7 +40,7 @@ _TINY = np.finfo(np.float64).tiny
 class Outlook:
     """Beliefs at p pending points and the q queries of a batch, given fantasies of what is held.
 
-    Where the empty batch has no utility, pending points are held, and p is 0. mean, sd: (p + q,);
+    Noisy EI holds pending points, the best of which is its bar; p is 0 then. mean, sd: (p + q,);
     shift: (p + q, s), by which each of s states moves the mean; correlation: (p + q, p + q);
     floor: (s,), what the states hold, or None; log_chance: (q,), of the queries' success.
     """
@@ -57,7 +57,8 @@ class Outlook:
     @staticmethod
     def of(X: Array, utility: Utility, problem: Problem) -> Outlook:
         """Beliefs at X (q, d)."""
-        beside = np.isfinite(utility.empty)
+        # Where the bar is the best of what is pending, that has to be held.
+        beside = np.isfinite(utility.empty) or not utility.has_log_gain
         held = 0 if beside else len(problem.pending)
         z = reflected_sobol_normal(_STATES if held else 1, max(held, 1), problem.generator)
         state = Incremental(utility, problem.posterior, z)
@@ -107,12 +108,11 @@ def _plain_gains(outlook: Outlook, generator: np.random.Generator) -> Array:
     utility, floor, p = outlook.utility, outlook.floor, outlook.p
     mean, sd = outlook.mean[:, None], outlook.sd[:, None]
     residual = sd * outlook.paths(reflected_sobol_normal(_PLAIN_DRAWS, len(mean), generator)).T
-    states = np.arange(_PLAIN_DRAWS) % outlook.shift.shape[1]
-    grades = utility.grade(mean, residual + outlook.shift[:, states])
+    grades = utility.grade(mean, residual)
     if floor is not None:
-        grades = np.maximum(grades, floor[states])
+        grades = np.maximum(grades, floor)
     best = np.maximum.accumulate(grades, axis=0).mean(axis=1)
-    gains: Array = np.diff(best, prepend=0.0)[p:]
+    gains: Array = np.diff(best, prepend=0.0 if floor is None else float(floor[0]))[p:]
     if p == 0:
         gains[0] = utility.gain(mean[:1], outlook.shift[:1], sd[:1], floor).value.mean()
     return gains

@@ -32,12 +32,25 @@ from innerloop.maximizers.lbfgs import LBFGS
 from innerloop.maximizers.objective import Objective
 from innerloop.maximizers.starts import scatter
 
+
+class Effort(NamedTuple):
+    """Points that are valued, the best of them that are looked at, starts, and ends to climb on."""
+
+    pool: int
+    spread_from: int
+    starts: int
+    to_the_top: int
+
+
+#: Enough for the places where a batch begins.
+EFFORT = Effort(512, 160, 32, 8)
+# In few dimensions a search can be nearly sure to miss nothing, for little more.
+_THOROUGH_EFFORT, _FEW_DIMENSIONS = Effort(1024, 512, 64, 16), 3
 _STATES, _SCREENING_STATES = 128, 16
-_POOL, _SPREAD_FROM = 512, 128
 # What a further query adds to a batch is little: it need not be known to more digits.
-_FURTHER = (LBFGS(tolerance=1e-3, steps=6, patience=3), 12)
+_FURTHER_EFFORT, _FURTHER = Effort(512, 128, 12, 0), LBFGS(tolerance=1e-3, steps=6, patience=3)
 # The best single query is its own bound: a few steps from many places, then to the top.
-_FIRST = (LBFGS(tolerance=1e-3, steps=5, patience=100), 32), (LBFGS(tolerance=1e-7, patience=4), 8)
+_FIRST, _CONVERGE = LBFGS(tolerance=1e-3, steps=5, patience=100), LBFGS(tolerance=1e-7, patience=4)
 # Bounds with a larger error than this share are not shown.
 _LARGEST_ERROR = 0.05
 # States resolve improvements that take so many standard deviations: plain ones, stretched ones.
@@ -48,13 +61,19 @@ _SHORT_WAY, _SMALLEST_SLOPE, _MOST_TO_CLIMB = 0.25, 1e-300, 1.0
 _SMALLEST_VARIANCE = 1e-6
 
 
+def effort_for_one(problem: Problem) -> Effort:
+    """What to spend on the best single query, whose value is to be a bound."""
+    return _THOROUGH_EFFORT if problem.domain.d <= _FEW_DIMENSIONS else EFFORT
+
+
 def certified(X: Array, problem: Problem, points: Array | None = None) -> Filled:
     """A batch X (q, d) with its gains and bound; points: (N, d), where to begin the search."""
     utility, bound = myopic(problem), None
     gains = gains_of(X, utility, problem)
     if not problem.meter.is_spent:
         if points is None:
-            points = scatter(problem.domain, problem.centers(), _POOL, problem.generator)
+            size = effort_for_one(problem).pool
+            points = scatter(problem.domain, problem.centers(), size, problem.generator)
         bound = _upper_bound(X, float(gains.sum()), problem, np.concatenate([X, points]))
     return appraised(X, gains, bound, utility)
 
@@ -87,7 +106,7 @@ def _upper_bound(X: Array, value: float, problem: Problem, points: Array) -> flo
     utility, q = myopic(problem), len(X)
     moves = _moves(X, problem)
     if q > 1 and _is_resolved(X, problem, moves, _NOT_FAR):
-        top = largest_gain(_states(X, problem, moves), points, problem, _FURTHER)
+        top = _largest_gain(_states(X, problem, moves), points, problem, _FURTHER_EFFORT, _FURTHER)
         if top is None or q * top.error <= _LARGEST_ERROR * (value + q * top.gain):
             return None if top is None else value + q * top.gain
     if q > 1 and not problem.starts_from_a_value:
@@ -104,7 +123,7 @@ def _largest_first(points: Array, problem: Problem) -> Top | None:
     """The most that the first query adds, as exactly as what a bound of its own needs."""
     nothing = points[:0]
     state = _states(nothing, problem, _moves(nothing, problem))
-    top = largest_gain(state, points, problem, *_FIRST)
+    top = _largest_gain(state, points, problem, effort_for_one(problem), _FIRST)
     if top is None:
         return None
     climb = left_to_climb(_weighed(state, problem), top.x, problem.domain)
@@ -124,25 +143,22 @@ class Top(NamedTuple):
     error: float
 
 
-def largest_gain(
-    state: Incremental, points: Array, problem: Problem, *searches: tuple[LBFGS, int]
+def _largest_gain(
+    state: Incremental, points: Array, problem: Problem, effort: Effort, search: LBFGS
 ) -> Top | None:
-    """The most that one more query adds, searched from points (N, d); None if cut short.
-
-    searches: one after the other, each with the number of its starts.
-    """
+    """The most that one more query adds, searched from points (N, d); None if cut short."""
     screen = Allowance(_weighed(state.thinned(_SCREENING_STATES), problem), problem.meter)
     if screen.affordable(len(points)) < len(points):
         return None
-    order = np.argsort(-screen.value(points[:, None]), kind="stable")[:_SPREAD_FROM]
+    order = np.argsort(-screen.value(points[:, None]), kind="stable")[: effort.spread_from]
     kernel = problem.posterior.gp.kernel
-    starts = points[order][spread_out(points[order], kernel, searches[0][1])][:, None]
-    for search, number in searches:
-        allowance = Allowance(_weighed(state, problem), problem.meter)
-        X, value = problem.maximize(search, allowance, starts[:number])
-        if allowance.cut_short:
-            return None
-        starts = X
+    starts = points[order][spread_out(points[order], kernel, effort.starts)][:, None]
+    allowance = Allowance(_weighed(state, problem), problem.meter)
+    X, value = problem.maximize(search, allowance, starts)
+    if effort.to_the_top:
+        X, value = problem.maximize(_CONVERGE, allowance, X[: effort.to_the_top])
+    if allowance.cut_short:
+        return None
     gain = float(np.exp(value[0])) if state.log else float(value[0])
     has_bar = state.utility.bar(state.floor) is not None
     error = gain * state.relative_error(X[0, 0]) if has_bar else 0.0

@@ -11,12 +11,13 @@ from innerloop.acquisition.utility import Utility
 from innerloop.batches.problem import Problem, near
 from innerloop.batches.rounds import IncrementalRounds
 from innerloop.checks import Array
-from innerloop.surrogate.kernels import Kernel
+from innerloop.surrogate.kernels import Kernel, ScaledPoints, squared_distances
 
 # Rough gains will do: the batch is improved later.
 _CHOOSING_STATES = 32
-# Points more correlated than this are taken to lie on the same hill.
-_SAME_HILL = 0.9
+# Points more correlated than this are taken to lie on the same hill; that is about as far as this
+# many lengthscales.
+_SAME_HILL, _HILL = 0.9, 0.35
 
 
 def choose(candidates: Array, rounds: IncrementalRounds, problem: Problem, number: int) -> Array:
@@ -47,12 +48,14 @@ def choose(candidates: Array, rounds: IncrementalRounds, problem: Problem, numbe
 
 def spread_out(points: Array, kernel: Kernel, number: int) -> list[int]:
     """The first points (N, d) that are not close to an earlier one: one for every hill, or so."""
-    correlation = kernel(points, points) / kernel.variance
+    scaled = ScaledPoints((points - points[0]) * kernel.inverse_lengthscales(points.shape[1]))
+    apart = squared_distances(scaled, scaled) > _HILL**2
     free = np.ones(len(points), dtype=bool)
     chosen: list[int] = []
     while len(chosen) < number and free.any():
         chosen.append(int(np.argmax(free)))
-        free &= correlation[chosen[-1]] < _SAME_HILL
+        free &= apart[chosen[-1]]
+        free[chosen[-1]] = False
     return chosen
 
 

@@ -11,7 +11,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from innerloop.batches.certificate import appraised, certified, left_to_climb, raised
+from innerloop.batches.certificate import (
+    EFFORT,
+    Effort,
+    appraised,
+    certified,
+    effort_for_one,
+    left_to_climb,
+    raised,
+)
 from innerloop.batches.choosing import choose, spread_out
 from innerloop.batches.greedy import first_new
 from innerloop.batches.problem import Filled, Problem, myopic
@@ -24,12 +32,9 @@ from innerloop.maximizers.objective import Solution
 from innerloop.maximizers.starts import Pool, make_pool
 
 # Valuing the pool takes n^2 per point: it shrinks once there are many observations.
-_POOL, _SMALLEST_POOL, _POOL_UP_TO = 512, 128, 250
-_STARTS = 32
-_SPREAD_FROM = 160
+_SMALLEST_POOL, _POOL_UP_TO = 128, 250
 _NEIGHBOURS, _NEIGHBOURS_PER_QUERY = 64, 6
 _FROM_POOL, _CERTIFYING_POOL = 32, 160
-_TO_THE_TOP = 8
 # Small batches are chosen twice and climb together: they have fewer ways to make up for a query
 # on the wrong hill.
 _CHOICES, _FEW_QUERIES = 2, 4
@@ -43,31 +48,37 @@ _CONVERGE = LBFGS(tolerance=1e-7, patience=4)
 def fill_thoroughly(problem: Problem) -> Filled:
     """A batch that is as good as can be had in little time, with a certificate."""
     rounds = IncrementalRounds(problem)
-    maxima, pool = _local_maxima(problem, rounds)
     if problem.q == 1:
-        return _single(maxima, rounds, pool, problem)
+        return _single(rounds, problem)
+    maxima, pool = _local_maxima(problem, rounds, EFFORT)
     candidates = _candidates(problem, maxima, pool)
     number = _CHOICES if problem.q <= _FEW_QUERIES else 1
     X = refine(choose(candidates, rounds, problem, number), problem, _UNTIL_ASCENT)
+    if not problem.meter.is_unlimited:
+        return certified(X, problem)
     # What adds little to nothing adds less to a batch: the best of the pool will do.
     points = np.concatenate([candidates, pool.points[_FROM_POOL:_CERTIFYING_POOL]])
     return certified(X, problem, points)
 
 
-def _single(maxima: Solution, rounds: IncrementalRounds, pool: Pool, problem: Problem) -> Filled:
+def _single(rounds: IncrementalRounds, problem: Problem) -> Filled:
     """The best single query: the highest of the local maxima, climbed to the top."""
+    effort = effort_for_one(problem)
+    maxima, pool = _local_maxima(problem, rounds, effort)
     allowance = Allowance(rounds.exact, problem.meter)
-    solution = problem.maximize(_CONVERGE, allowance, maxima.X[:_TO_THE_TOP])
+    solution = problem.maximize(_CONVERGE, allowance, maxima.X[: effort.to_the_top])
     x, value = first_new(problem, solution, pool, problem.taken, rounds.exact)
     if len(problem.pending) or not problem.meter.is_unlimited:
-        return certified(x[None], problem, np.concatenate([maxima.X[:, 0], pool.points]))
+        return certified(x[None], problem)
     # A closed form that was searched to its end: its largest value is the bound.
     climb = left_to_climb(rounds.exact, solution.X[0, 0], problem.domain)
     bound = raised(rounds.gain(float(solution.value[0])), climb, rounds.log)
     return appraised(x[None], np.array([rounds.gain(value)]), bound, myopic(problem))
 
 
-def _local_maxima(problem: Problem, rounds: IncrementalRounds) -> tuple[Solution, Pool]:
+def _local_maxima(
+    problem: Problem, rounds: IncrementalRounds, effort: Effort
+) -> tuple[Solution, Pool]:
     """Points near the local maxima of the marginal gain, and the pool they were started from."""
     pool = make_pool(
         Allowance(rounds.screen, problem.meter, _UNTIL_MAXIMA),
@@ -75,11 +86,14 @@ def _local_maxima(problem: Problem, rounds: IncrementalRounds) -> tuple[Solution
         problem.centers(),
         np.zeros((0, problem.domain.d)),
         problem.generator,
-        size=min(_POOL, max(_SMALLEST_POOL, _POOL * _POOL_UP_TO // problem.posterior.n)),
+        size=min(
+            effort.pool, max(_SMALLEST_POOL, effort.pool * _POOL_UP_TO // problem.posterior.n)
+        ),
         log=rounds.log,
     )
     kernel = problem.posterior.gp.kernel
-    starts = pool.points[spread_out(pool.points[:_SPREAD_FROM], kernel, _STARTS)][:, None]
+    best = pool.points[: effort.spread_from]
+    starts = best[spread_out(best, kernel, effort.starts)][:, None]
     allowance = Allowance(rounds.exact, problem.meter, _UNTIL_MAXIMA)
     return problem.maximize(_SEARCH, allowance, starts), pool
 

@@ -97,8 +97,16 @@ def make_pool(
 
 
 def scatter(domain: Domain, centers: Array, size: int, generator: np.random.Generator) -> Array:
-    """Points spread over the domain, and a quarter as many around the centers (c, d): (N, d)."""
+    """Points spread over the domain, and a quarter as many around the centers (c, d): (N, d).
+
+    A quarter of those that are spread lie on its sides, edges and corners, where maxima often are.
+    """
     spread = domain.sample(size, generator)
+    outer = spread[: size // 4]
+    ends = np.where(generator.random(outer.shape) < 0.5, domain.low, domain.high)
+    spread[: len(outer)] = domain.project(
+        np.where(generator.random(outer.shape) < 0.5, ends, outer)
+    )
     if not len(centers):
         return spread
     chosen = centers[generator.integers(len(centers), size=size // 4)]

@@ -62,7 +62,7 @@ class Kernel(ABC):
     @property
     def smallest_variance(self) -> float:
         """Posterior variances below this are rounding error."""
-        return 1e-16 * self.variance
+        return 1e-14 * self.variance
 
     def inverse_lengthscales(self, d: int) -> Array:
         """1 / lengthscales as a (d,) array."""

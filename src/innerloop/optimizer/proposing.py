@@ -7,7 +7,7 @@ function over the space as it is, with its integers, categories and constraints.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +19,8 @@ from innerloop.maximizers.domain import Domain
 from innerloop.optimizer.acquisitions import acquisition
 from innerloop.optimizer.learning import Learned, Results
 from innerloop.optimizer.settings import Settings
-from innerloop.optimizer.trials import Certificate, Prediction, Trial
+from innerloop.optimizer.trials import Certificate, Prediction, Trial, point_of
+from innerloop.optimizer.trials import tried as tried_points
 from innerloop.space.space import Space
 from innerloop.suggesting import Batch, suggest
 from innerloop.surrogate.gaussian_process import Posterior
@@ -83,7 +84,7 @@ def propose(
     has been used. started: when the ask began, by time.perf_counter.
     """
     generator = np.random.default_rng([settings.seed, len(tried)])
-    request = _Request(space, domain, everything, generator, {_key(t.params) for t in tried})
+    request = _Request(space, domain, everything, generator, tried_points(tried))
     left = settings.initial - max(drawn, len(results.values))
     designed = number if learned is None else min(number, max(left, 0))
     X, drawn = request.designed(designed, drawn, settings.seed)
@@ -176,9 +177,9 @@ class _Request:
         chosen = []
         for x in X:
             params = self.space.decode(x)
-            if _key(params) in self.tried:
+            if point_of(params) in self.tried:
                 params = self._untried() or params
-            self.tried.add(_key(params))
+            self.tried.add(point_of(params))
             chosen.append(self.space.encode(params))
         return np.array(chosen)
 
@@ -195,8 +196,4 @@ class _Request:
 
     def _first_untried(self, pool: Array) -> dict[str, Any] | None:
         decoded = (self.space.decode(x) for x in pool)
-        return next((params for params in decoded if _key(params) not in self.tried), None)
-
-
-def _key(params: Mapping[str, Any]) -> tuple[Any, ...]:
-    return tuple(params.values())
+        return next((params for params in decoded if point_of(params) not in self.tried), None)

@@ -148,7 +148,7 @@ def test_lost_trials_teach_nothing_and_do_not_count(url):
     assert not record.counts
     assert study.fail(study.ask().id, "diverged").counts
     optimizer = optimizer_of(study)
-    assert [t.state for t in optimizer.trials] == ["expired", "failed"]
+    assert [t.state for t in optimizer.trials] == ["cancelled", "failed"]
 
 
 def test_a_study_as_an_optimizer(url):

@@ -13,6 +13,7 @@ from typing import Any, overload
 import numpy as np
 
 from innerloop import checks, linalg
+from innerloop.batches.chance import Chance
 from innerloop.errors import InputError
 from innerloop.optimizer import files
 from innerloop.optimizer.book import Book
@@ -169,6 +170,13 @@ class Optimizer(Book):
     def posterior(self) -> Posterior:
         """The belief over points of the unit cube, in the scaling of `learned.outputs`."""
         return self.learned.posterior(self._results())
+
+    @property
+    @locked
+    def chance(self) -> Chance | None:
+        """The chance that trials succeed, over points of the unit cube; None if none has failed."""
+        results = self._results()
+        return Chance.of(results.X, results.failed) if len(results.failed) else None
 
     @locked
     def save(self, path: str | os.PathLike[str]) -> None:

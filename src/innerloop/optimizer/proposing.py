@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from innerloop.batches.chance import Chance
+from innerloop.batches.problem import near
 from innerloop.checks import Array
 from innerloop.maximizers.domain import Domain
 from innerloop.optimizer.acquisitions import acquisition
@@ -155,17 +156,19 @@ class _Request:
         if settings.seconds is not None:
             spent = time.perf_counter() - started
             seconds = max(settings.seconds - spent, _SHORTEST_SEARCH)
-        few = self.candidates is not None
+        candidates = None if self.candidates is None else _without(self.candidates, failed)
+        few = candidates is not None
         weighed = settings.weighs_gains and len(failed) > 0
         return suggest(
             posterior,
-            number if self.candidates is None else min(number, len(self.candidates)),
+            number if candidates is None else min(number, len(candidates)),
             utility,
-            form=settings.form,
-            parallelism="greedy" if few else settings.parallelism,
+            # Only gains of single queries can be weighed.
+            form=None if weighed else settings.form,
+            parallelism="greedy" if few or weighed else settings.parallelism,
             maximizer=settings.maximizer,
             pending=pending if len(pending) else None,
-            candidates=self.candidates,
+            candidates=candidates,
             domain=None if few else self.domain,
             seconds=seconds,
             chance=Chance.of(posterior.X, failed) if weighed else None,
@@ -197,3 +200,9 @@ class _Request:
     def _first_untried(self, pool: Array) -> dict[str, Any] | None:
         decoded = (self.space.decode(x) for x in pool)
         return next((params for params in decoded if point_of(params) not in self.tried), None)
+
+
+def _without(candidates: Array, failed: Array) -> Array:
+    """Candidates (N, d) that have not failed; all of them, if all have."""
+    new = ~near(candidates, failed)
+    return candidates[new] if new.any() else candidates

@@ -19,7 +19,7 @@ from innerloop.maximizers.objective import Objective
 _WEIGHT = 2.0
 # In the unit cube: where all coordinates count, times sqrt(d), as distances grow like that; and
 # where a few do.
-_REACH, _REACHES = 0.15, (0.04, 0.12, 0.36)
+_REACH, _REACHES = 0.15, (0.08, 0.2, 0.5)
 # So many coordinates may be told to count, by so many evaluations; fewer failures say nothing.
 _MOST_COORDINATES, _MOST_POINTS, _FEWEST_FAILURES = 3, 96, 2
 

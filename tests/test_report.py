@@ -273,7 +273,7 @@ def test_what_is_likely_to_fail_is_not_expected_to_improve():
         optimizer.add({"x": 0.9, "y": y}, state="failed")
     model, X = Model.of(optimizer), np.random.default_rng(1).random((50, 2))
     success = np.exp(optimizer.chance.log(X)[0])
-    assert success.min() < 0.2
+    assert success.min() < 0.7
     np.testing.assert_allclose(model.improvement(X), plain.improvement(X) * success)
     np.testing.assert_allclose(model.chance(X), plain.chance(X) * success)
     study = study_of(optimizer, 2)

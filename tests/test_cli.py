@@ -226,7 +226,8 @@ def test_ctrl_c_keeps_what_was_told(folder):
 def test_targets_that_fail(folder):
     line = ["run", "--space", "space.toml", "-n", "3", "--max-failures", "2"]
     _, err = call(folder, *line, "target.py:raises", status=1)
-    assert "2 failures in a row: ValueError: never works" in err
+    assert "failures in a row at 2 different places" in err
+    assert "--max-failures sets: ValueError: never works" in err
     hanging = [*line, "--trial-timeout", "0.3", "--study"]
     _, err = call(folder, *hanging, "a", "target.py:hangs", status=1)
     assert "no value within 0.3 seconds" in err

@@ -333,8 +333,12 @@ def test_anything_like_a_number_will_do(value):
         (lambda o: o.tell([1, 2], 1.0), "2 trials need a list of as many values, got 1.0"),
         (lambda o: o.tell([1, 2], [1.0, "x"]), "the value of trial 2 must be a number, got 'x'"),
         (lambda o: o.tell([1, 1], [1.0, 2.0]), "a trial is there twice"),
-        (lambda o: o.tell(1, 1.0, state="done"), "state must be 'complete' or 'failed'"),
+        (lambda o: o.tell(1, 1.0, state="done"), "must be 'complete', 'failed' or 'cancelled'"),
         (lambda o: o.tell(1, 1.0, state="failed"), "a failed trial has no value"),
+        (lambda o: o.tell(1, 1.0, state="cancelled"), "a cancelled trial has no value"),
+        (lambda o: o.tell(0, state="cancelled"), "trial 0 was told 1.5 before"),
+        (lambda o: o.resume(0), "trial 0 is complete: it cannot be taken up again"),
+        (lambda o: o.resume(1), "trial 1 is pending: it cannot be taken up again"),
         (lambda o: o.tell(1, 1.0, noise_sd=-1.0), "noise_sd of trial 1 must be 0 or above"),
         (lambda o: o.tell(1, 1.0, noise_sd="a"), "noise_sd of trial 1 must be a number"),
         (lambda o: o.add({"x": 1.0}, 1.0), r"missing \['y'\]"),
@@ -453,6 +457,68 @@ def test_a_failure_by_accident_does_not_bar_the_place():
     optimizer = run(il.Optimizer(SPACE, seed=0), bowl, 12, q=2)
     optimizer.add({"x": 0.0, "y": 3.0}, state="failed")
     assert run(optimizer, bowl, 40, q=2).best.value < 1e-3
+
+
+def test_an_edge_of_one_parameter_of_six_is_learned():
+    """Trials beyond 0.9 of one parameter fail, and the best that works is just before that."""
+    space = il.Space({f"x{k}": il.Real(0.0, 1.0) for k in range(6)})
+    for seed in (0, 1):
+        optimizer = il.Optimizer(space, seed=seed)
+        for _ in range(40):
+            trial = optimizer.ask()
+            x = list(trial.params.values())
+            if x[0] > 0.9:
+                optimizer.tell(trial, state="failed")
+            else:
+                optimizer.tell(trial, sum((each - 0.4) ** 2 for each in x[1:]) - 2.0 * x[0])
+        assert sum(trial.state == "failed" for trial in optimizer.trials) <= 22
+        assert optimizer.best.value < -1.75  # of -1.8
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"acquisition": "pi"},
+        {"form": "joint"},
+        {"parallelism": "joint"},
+        {"acquisition": "pi", "parallelism": "joint", "maximizer": "adam"},
+        {"maximizer": "cmaes"},
+    ],
+)
+def test_every_way_to_maximize_improvement_keeps_away_from_failures(settings):
+    """Values get better to the right, where all trials fail from some point on."""
+    space = il.Space({"x": il.Real(0.0, 1.0), "y": il.Real(0.0, 1.0)})
+    optimizer = il.Optimizer(space, seed=0, **settings)
+    for x in np.linspace(0.0, 1.0, 8):
+        for y in np.linspace(0.0, 1.0, 5):
+            params = {"x": float(x), "y": float(y)}
+            if x > 0.6:
+                optimizer.add(params, state="failed")
+            else:
+                optimizer.add(params, math.sin(9.0 * y) - float(x))
+    assert max(trial.params["x"] for trial in optimizer.ask(3)) < 0.7
+
+
+@pytest.mark.parametrize("acquisition", ["ucb", "ei"])
+def test_points_of_a_finite_space_that_failed_are_not_chosen_again(acquisition):
+    """Nor is some other point in their place: it is the best of those that have not been tried."""
+    space = il.Space({"k": il.Integer(0, 30)})
+    optimizer = il.Optimizer(space, seed=0, acquisition=acquisition, initial=1)
+    for k in range(0, 24, 2):
+        optimizer.add({"k": k}, -float(k))
+    optimizer.add({"k": 30}, state="failed")
+    rest = [k for k in range(31) if k % 2 or k in (24, 26, 28)]
+    X = space.encode_all([{"k": k} for k in rest])
+    mean, variance = optimizer.posterior.marginals(X)
+    worth = mean + np.sqrt(2.0 * variance)
+    if acquisition == "ei":
+        sd = np.sqrt(variance)
+        u = (mean - optimizer.posterior.fitted.max()) / sd
+        density = np.exp(-0.5 * u**2) / np.sqrt(2 * np.pi)
+        below = np.array([0.5 * math.erfc(-each / math.sqrt(2)) for each in u])
+        worth = sd * (u * below + density) * np.exp(optimizer.chance.log(X)[0])
+    assert optimizer.ask().params == {"k": rest[int(np.argmax(worth))]}
 
 
 def test_late_results_are_welcome():

@@ -9,6 +9,7 @@ import shutil
 from collections import Counter
 from functools import cache
 from html.parser import HTMLParser
+from importlib.resources import files
 from itertools import combinations
 
 import numpy as np
@@ -17,6 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import innerloop as il
+from innerloop.optimizer.trials import STATES
 from innerloop.report.copying import copy_of
 from innerloop.report.model import Model
 from innerloop.report.numbers import compact, duration, moment, number, percent
@@ -129,6 +131,16 @@ def asked(n):
     return optimizer
 
 
+def cut_off_study(*, values=True):
+    """One trial of every state there is."""
+    optimizer = given_values(np.random.default_rng(0).random(9)) if values else asked(1)
+    for state in ("failed", "cancelled"):
+        optimizer.tell(optimizer.ask(), state=state, error=f"why it is {state}")
+    optimizer.ask()
+    late = {**optimizer.ask().to_dict(), "state": "expired"}
+    return optimizer.with_trials([*optimizer.trials[:-1], il.Trial.from_dict(late)])
+
+
 STUDIES = {
     "mixed": mixed_study,
     "long": long_study,
@@ -154,6 +166,8 @@ STUDIES = {
         np.random.default_rng(0).random(40),
         il.Space({f"a long name of parameter {i}": il.Real(0.0, 10.0) for i in range(30)}),
     ),
+    "cut off": lambda: cut_off_study(),
+    "nothing but cut off": lambda: cut_off_study(values=False),
     "exhausted": lambda: tried(
         il.Space({"k": il.Choice([True, False])}), lambda p: p["k"] + 1.0, 2
     ),
@@ -249,6 +263,54 @@ def test_pending_trials_leave_less_to_gain():
     waiting = optimizer.ask(fixed={"x": 0.9, "y": 0.1})
     assert waiting.params == {"x": 0.9, "y": 0.1}
     assert Model.of(optimizer).improvement(x)[0] < 0.2 * alone[0]
+
+
+def test_what_is_likely_to_fail_is_not_expected_to_improve():
+    """Improvement and chances are those of a model without failures, times that of success."""
+    optimizer = given_values(np.random.default_rng(0).random(9))
+    plain = Model.of(optimizer)
+    for y in (0.2, 0.3, 0.4):
+        optimizer.add({"x": 0.9, "y": y}, state="failed")
+    model, X = Model.of(optimizer), np.random.default_rng(1).random((50, 2))
+    success = np.exp(optimizer.chance.log(X)[0])
+    assert success.min() < 0.7
+    np.testing.assert_allclose(model.improvement(X), plain.improvement(X) * success)
+    np.testing.assert_allclose(model.chance(X), plain.chance(X) * success)
+    study = study_of(optimizer, 2)
+    X = PLANE.encode_all([trial.params for trial in study.next_trials])
+    rows = data_of(html_of(optimizer, next_points=2))["next"]
+    assert [row["chance"] for row in rows] == pytest.approx(model.chance(X).tolist(), rel=1e-2)
+
+
+def test_every_state_has_its_name():
+    """The script knows states by their number; cancelled trials are not among the failures."""
+    script = (files("innerloop.report") / "assets" / "values.js").read_text(encoding="utf-8")
+    names = json.loads(re.search(r"STATE_NAMES = (\[.*?\]);", script)[1])
+    assert names == ["running", "complete", "failed", "given up", "cancelled"]
+    numbers = re.search(r"\[PENDING, COMPLETE, CANCELLED\] = (\[.*?\]);", script)[1]
+    assert [STATES[k] for k in json.loads(numbers)] == ["pending", "complete", "cancelled"]
+    assert STATES[2:4] == ("failed", "expired")
+    optimizer = cut_off_study()
+    page = html_of(optimizer)
+    shown = data_of(page)["trials"]
+    assert [STATES[k] for k in shown["state"]] == [trial.state for trial in optimizer.trials]
+    without = [t.state in ("failed", "expired") for t in optimizer.trials]
+    assert [error is not None for error in shown["error"]] == without
+    assert "<dt>cancelled</dt><dd>1</dd>" in page
+
+
+def test_cancelled_trials_change_nothing_of_what_is_next():
+    optimizer = cut_off_study()
+    copied = [trial.params for trial in study_of(optimizer, 3).next_trials]
+    assert copied == [trial.params for trial in optimizer.ask(3)]
+
+
+def test_trials_that_are_taken_up_again_stay_in_their_batch():
+    optimizer = given_values(np.random.default_rng(0).random(9))
+    batch = optimizer.ask(3)
+    optimizer.tell(batch[1], state="cancelled")
+    optimizer.resume(batch[1])
+    assert [each.size for each in study_of(optimizer, 0).batches()] == [3]
 
 
 def test_importance_counts_lengthscales_between_values():

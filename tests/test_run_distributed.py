@@ -125,6 +125,27 @@ def test_failures_and_cancelled_calls_of_a_cluster(client):
     assert waiting[0].result(PATIENCE) is None
 
 
+def exits_on_the_left(params):
+    if params["x"] < 0.0:
+        sys.exit(4)
+    return bowl(params)
+
+
+def test_exits_end_no_worker_of_a_cluster(client):
+    """Dask's workers would end by them, and be sent the same call again."""
+    before = client.run(os.getpid)
+    options = {"n_trials": 12, "batch_size": 4, "executor": client, "seed": 0}
+    result = minimize(exits_on_the_left, SPACE, timeout=PATIENCE, max_failures=None, **options)
+    assert before.items() <= client.run(os.getpid).items()
+    assert result.stopped == "n_trials"
+    for trial in result.trials:
+        assert (trial.state == "failed") == (trial.params["x"] < 0.0)
+    assert len(result.failures) >= 3
+    for trial in result.failures:
+        assert "SystemExit: 4" in trial.error.splitlines()[-1]
+        assert "in exits_on_the_left" in trial.error
+
+
 SCRIPT = """
     import os
     from mpi4py.futures import MPIPoolExecutor

@@ -3,6 +3,8 @@
 import os
 import subprocess
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import optuna
 import pytest
@@ -16,12 +18,14 @@ from innerloop.studies.optimizers import optimizer_of
 from innerloop.studies.owners import is_dead, this_process
 from innerloop.studies.processes import Processes
 from innerloop.studies.results import tell_rows
+from innerloop.studies.running import Plan, run
 from innerloop.studies.storage import open_storage, shown
-from innerloop.studies.study import create_study, open_study, studies_in
+from innerloop.studies.study import Study, create_study, open_study, studies_in
 from innerloop.studies.targets import Function, TargetError, number, reported
 
 optuna.logging.set_verbosity(optuna.logging.CRITICAL)
 
+PATIENCE = 60.0  # seconds until something that should have happened is taken to have not
 SPACE = Space(
     {
         "x": Real(0, 1),
@@ -148,7 +152,47 @@ def test_lost_trials_teach_nothing_and_do_not_count(url):
     assert not record.counts
     assert study.fail(study.ask().id, "diverged").counts
     optimizer = optimizer_of(study)
-    assert [t.state for t in optimizer.trials] == ["expired", "failed"]
+    assert [t.state for t in optimizer.trials] == ["cancelled", "failed"]
+
+
+def test_an_error_while_a_point_is_chosen_leaves_nothing_running(url):
+    """The second of two trials at a time is told, though there will be no third."""
+    study, ask = create_study(url, "s", space=SPACE, seed=0), []
+    begun = threading.Barrier(2)
+
+    def choose():
+        if len(ask) == 2:
+            begun.wait(PATIENCE)
+            raise ArithmeticError("no more points")
+        ask.append(Study.ask(study))
+        return ask[-1]
+
+    def f(params):
+        if params == ask[1].params:
+            begun.wait(PATIENCE)
+        return loss(params)
+
+    study.ask = choose
+    with ThreadPoolExecutor(2) as executor, pytest.raises(ArithmeticError, match="no more points"):
+        run(study, Plan(5, 2), f=f, executor=executor)
+    assert all(record.counts or record.lost for record in study.records())
+    assert "running" not in [record.state for record in study.records()]
+
+
+def test_failures_at_one_place_do_not_end_a_run(url):
+    def fails(params):
+        raise TargetError("never works")
+
+    space = Space({"x": Real(0, 1)})
+    study = create_study(url, "s", space=space, seed=0)
+    with ThreadPoolExecutor(1) as executor:
+        ran = run(study, Plan(30, 1, max_failures=4), f=fails, executor=executor)
+    assert ran.stopped == "failures"
+    places = []
+    for record in study.records():
+        if all(abs(record.params["x"] - place) > 0.05 for place in places):
+            places.append(record.params["x"])
+    assert len(places) == 4
 
 
 def test_a_study_as_an_optimizer(url):

@@ -134,8 +134,9 @@ class Problem:
 
     @property
     def taken(self) -> Array:
-        """Queries that need not be made again: the observed and the pending ones, (t, d)."""
-        return np.concatenate([self.posterior.X, self.pending])
+        """Queries that need not be made again: observed, pending or failed ones, (t, d)."""
+        failed = self.pending[:0] if self.chance is None else self.chance.failed
+        return np.concatenate([self.posterior.X, self.pending, failed])
 
     def centers(self) -> Array:
         """The best observations by posterior mean: (c, d)."""

@@ -47,7 +47,7 @@ def run(
         float | None, typer.Option(help="Seconds a trial may take.", metavar="S")
     ] = None,
     max_failures: Annotated[
-        int, typer.Option(min=1, help="Failures in a row that end the run.", metavar="N")
+        int, typer.Option(min=1, help="Places of failures in a row that end the run.", metavar="N")
     ] = 10,
     seed: options.Seed = None,
 ) -> None:
@@ -111,7 +111,8 @@ def _summarize(study: Study, ran: Ran, plan: Plan, seconds: float) -> None:
         "interrupted": "interrupted: what was told is kept, and the same line goes on from there",
         "exhausted": "every point of the space has been tried",
         "elsewhere": "the rest is being run by other processes",
-        "failures": f"stopped after {plan.max_failures} failures in a row: {ran.last_error}",
+        "failures": f"stopped after failures in a row at {plan.max_failures} different places, "
+        f"which --max-failures sets: {ran.last_error}",
     }
     if ran.stopped in reasons:
         message(reasons[ran.stopped])

@@ -6,26 +6,27 @@ import copy
 import os
 import secrets
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Any, cast, overload
+from typing import Any, overload
 
 import numpy as np
 
 from innerloop import checks, linalg
-from innerloop.checks import Array
+from innerloop.batches.chance import Chance
 from innerloop.errors import InputError
 from innerloop.optimizer import files
-from innerloop.optimizer.learning import Learned, Results, learn
+from innerloop.optimizer.book import Book
+from innerloop.optimizer.learning import Learned, learn
+from innerloop.optimizer.locking import locked
 from innerloop.optimizer.proposing import propose
 from innerloop.optimizer.settings import Settings, default_initial
-from innerloop.optimizer.telling import one_for_each, outcome
-from innerloop.optimizer.trials import Prediction, Trial
+from innerloop.optimizer.trials import Prediction, Trial, tried
 from innerloop.space.space import Space
 from innerloop.surrogate.gaussian_process import Posterior
 
 
-class Optimizer:
+class Optimizer(Book):
     """Chooses parameters to try, given all results so far and all trials that are still running.
 
     space: what to choose from. direction: "minimize" or "maximize". seed: makes everything
@@ -35,6 +36,9 @@ class Optimizer:
     "pi", "sr", "ucb", "es" or "kg"; form, parallelism and maximizer as in `innerloop.suggest`.
     seconds: about how long an ask may take; by default until the maximizer converges, which is
     milliseconds. expire: seconds after which a pending trial is given up.
+
+    Several threads may use one optimizer: a lock lets them in one at a time, so that no id and no
+    point is given out twice. Who tells waits while another thread asks.
     """
 
     def __init__(
@@ -51,8 +55,7 @@ class Optimizer:
         seconds: float | None = None,
         expire: float | None = None,
     ) -> None:
-        checks.instance("space", space, Space, "a Space")
-        self.space = space
+        super().__init__(space)
         self._settings = Settings(
             direction=direction,
             seed=secrets.randbits(32) if seed is None else seed,
@@ -66,8 +69,6 @@ class Optimizer:
         )
         self._domain = space.domain()
         self._everything = space.everything()
-        self._trials: list[Trial] = []
-        self._points: list[Array] = []
         self._drawn = 0  # points taken from the Sobol sequence
         self._learned: Learned | None = None  # at the last ask
         self._latest: tuple[object, Learned] | None = None  # from the present results
@@ -88,16 +89,7 @@ class Optimizer:
         return self._settings.acquisition
 
     @property
-    def trials(self) -> tuple[Trial, ...]:
-        """All trials, in the order of their ids."""
-        return tuple(self._trials)
-
-    @property
-    def pending(self) -> tuple[Trial, ...]:
-        """Trials that were asked and not told yet."""
-        return tuple(trial for trial in self._trials if trial.state == "pending")
-
-    @property
+    @locked
     def best(self) -> Trial:
         """The complete trial with the best value; under noise, with the best posterior mean."""
         complete = self._complete()
@@ -111,24 +103,23 @@ class Optimizer:
         return complete[int(np.argmax(grades))]
 
     @property
+    @locked
     def exhausted(self) -> bool:
         """Whether every point of a finite space has been tried or is pending."""
-        if self._everything is None:
-            return False
-        tried = {tuple(trial.params.values()) for trial in self._trials}
-        return len(tried) >= len(self._everything)
+        return self._everything is not None and len(tried(self._trials)) >= len(self._everything)
 
     @overload
     def ask(self, n: None = None, *, fixed: Mapping[str, Any] | None = None) -> Trial: ...
     @overload
     def ask(self, n: int, *, fixed: Mapping[str, Any] | None = None) -> list[Trial]: ...
+    @locked
     def ask(
         self, n: int | None = None, *, fixed: Mapping[str, Any] | None = None
     ) -> Trial | list[Trial]:
         """The next trial, or a list of the next n, which are chosen together.
 
         fixed: values of some parameters, for these trials only. Pending trials are taken into
-        account; points are new as long as there are new ones.
+        account; points are new as long as there are new ones: those of cancelled trials are.
         """
         number = 1 if n is None else checks.count("n", n)
         self.expire()
@@ -156,62 +147,18 @@ class Optimizer:
             started=started,
         )
         self._learned, self._drawn = learned, proposal.drawn
-        return [self._append(*each) for each in proposal.trials(len(self._trials))]
+        asked = [self._append(*each) for each in proposal.trials(len(self._trials))]
+        self._given_out.update(trial.id for trial in asked)
+        return asked
 
-    def tell(
-        self,
-        trial: Trial | int | Sequence[Trial | int],
-        value: Any = None,
-        *,
-        state: str = "complete",
-        noise_sd: Any = None,
-        error: str | None = None,
-    ) -> Trial | list[Trial]:
-        """What came of a trial, given by itself or by its id; or of several, with a value for each.
-
-        A value that is not finite makes a failed trial. state: "failed" if there is no value.
-        noise_sd: standard deviation of the noise in the value, where it is known. error: why it
-        failed. Trials that failed or expired may still be told a value. Of several trials, all
-        are told or, if anything is wrong, none.
-        """
-        if isinstance(trial, str | bytes) or not hasattr(trial, "__len__"):
-            told = outcome(self._known(cast("Trial | int", trial)), value, state, noise_sd, error)
-            self._trials[told.id] = told
-            return told
-        known = [self._known(each) for each in cast("Sequence[Trial | int]", trial)]
-        if len({each.id for each in known}) < len(known):
-            raise InputError(f"a trial is there twice: {[each.id for each in known]}")
-        values = one_for_each("value", value, len(known))
-        sds = one_for_each("noise_sd", noise_sd, len(known))
-        several = [
-            outcome(each, v, state, sd, error)
-            for each, v, sd in zip(known, values, sds, strict=True)
-        ]
-        for told in several:
-            self._trials[told.id] = told
-        return several
-
-    def add(
-        self,
-        params: Mapping[str, Any],
-        value: Any = None,
-        *,
-        state: str = "complete",
-        noise_sd: Any = None,
-        error: str | None = None,
-    ) -> Trial:
-        """A result that came from elsewhere, as a new trial."""
-        checked = self.space.check(params)
-        trial = Trial(len(self._trials), checked)
-        told = outcome(trial, value, state, noise_sd, error)
-        return self._append(told, self.space.encode(checked))
-
+    @locked
     def predict(self, params: Mapping[str, Any]) -> Prediction:
         """What is expected of the function at a point, without noise: mean and sd."""
         x = self.space.encode(self.space.check(params))
         return self.learned.outputs.predictions(*self.posterior.marginals(x[None]))[0]
 
     @property
+    @locked
     def learned(self) -> Learned:
         """What the results so far have taught: the scaling of outputs and hyperparameters."""
         if not self._complete():
@@ -219,10 +166,19 @@ class Optimizer:
         return self._learn()
 
     @property
+    @locked
     def posterior(self) -> Posterior:
         """The belief over points of the unit cube, in the scaling of `learned.outputs`."""
         return self.learned.posterior(self._results())
 
+    @property
+    @locked
+    def chance(self) -> Chance | None:
+        """The chance that trials succeed, over points of the unit cube; None if none has failed."""
+        results = self._results()
+        return Chance.of(results.X, results.failed) if len(results.failed) else None
+
+    @locked
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write everything to a JSON file, which holds either all of it or what it held before."""
         files.write(
@@ -243,9 +199,7 @@ class Optimizer:
         try:
             optimizer = cls(Space.from_dict(content["space"]))
             optimizer._settings = Settings.from_dict(content["settings"])
-            for data in content["trials"]:
-                trial = Trial.from_dict(data)
-                optimizer._append(trial, optimizer.space.encode(trial.params))
+            optimizer._replace_all([Trial.from_dict(data) for data in content["trials"]])
             optimizer._drawn = content["drawn"]
             if content["learned"] is not None:
                 optimizer._learned = Learned.from_dict(content["learned"])
@@ -253,66 +207,25 @@ class Optimizer:
             raise InputError(f"{path} does not hold an optimizer: {error}") from error
         return optimizer
 
+    @locked
     def with_trials(self, trials: Iterable[Trial]) -> Optimizer:
         """A copy that holds these trials instead, with new ids from 0; this one stays as it is."""
         other = copy.copy(self)
-        other._trials = [replace(trial, id=number) for number, trial in enumerate(trials)]
-        other._points = [self.space.encode(trial.params) for trial in other._trials]
+        other._replace_all([replace(trial, id=number) for number, trial in enumerate(trials)])
         other._latest = None
         return other
 
+    @locked
     def __repr__(self) -> str:
         states = [trial.state for trial in self._trials]
         counts = ", ".join(f"{states.count(s)} {s}" for s in dict.fromkeys(states))
         return f"Optimizer({self.direction} over {', '.join(self.space.names)}: {counts or 'new'})"
 
-    def _append(self, trial: Trial, x: Array) -> Trial:
-        self._trials.append(trial)
-        self._points.append(x)
-        return trial
-
-    def _known(self, trial: Trial | int) -> Trial:
-        """The trial as it is on record."""
-        checks.instance("trial", trial, Trial | int | np.integer, "a trial or the id of one")
-        number = trial.id if isinstance(trial, Trial) else int(trial)
-        if not 0 <= number < len(self._trials):
-            have = f"0 to {len(self._trials) - 1}" if self._trials else "none yet"
-            raise InputError(f"there is no trial {number}: trials of this optimizer are {have}")
-        known = self._trials[number]
-        if isinstance(trial, Trial) and trial.params != known.params:
-            raise InputError(
-                f"trial {number} comes from another optimizer: it has {trial.params}, "
-                f"but here trial {number} has {known.params}"
-            )
-        return known
-
+    @locked
     def expire(self) -> None:
         """Give up pending trials that have taken longer than `expire` says; `ask` does it too."""
-        if self._settings.expire is None:
-            return
-        now = time.time()
-        for trial in self.pending:
-            if trial.asked is not None and now - trial.asked > self._settings.expire:
-                error = f"no result within {self._settings.expire} seconds"
-                self._trials[trial.id] = replace(trial, state="expired", error=error)
-
-    def _complete(self) -> list[Trial]:
-        return [trial for trial in self._trials if trial.state == "complete"]
-
-    def _rows(self, *states: str) -> Array:
-        """Encoded points of the trials in some states, by id: (n, d)."""
-        rows = [self._points[trial.id] for trial in self._trials if trial.state in states]
-        return np.array(rows).reshape(-1, self.space.d)
-
-    def _results(self) -> Results:
-        """What was told, ordered by trial and not by when it was told."""
-        complete = self._complete()
-        return Results(
-            X=self._rows("complete"),
-            values=np.array([trial.value for trial in complete], dtype=np.float64),
-            noise_sd=np.array([trial.noise_sd for trial in complete], dtype=np.float64),
-            failed=self._rows("failed"),
-        )
+        if self._settings.expire is not None:
+            self._expire(self._settings.expire)
 
     def _learn(self) -> Learned:
         """What the present results teach, going on from what was learned at the last ask."""

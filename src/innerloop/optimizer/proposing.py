@@ -7,19 +7,21 @@ function over the space as it is, with its integers, categories and constraints.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from innerloop.batches.chance import Chance
+from innerloop.batches.problem import near
 from innerloop.checks import Array
 from innerloop.maximizers.domain import Domain
 from innerloop.optimizer.acquisitions import acquisition
 from innerloop.optimizer.learning import Learned, Results
 from innerloop.optimizer.settings import Settings
-from innerloop.optimizer.trials import Certificate, Prediction, Trial
+from innerloop.optimizer.trials import Certificate, Prediction, Trial, point_of
+from innerloop.optimizer.trials import tried as tried_points
 from innerloop.space.space import Space
 from innerloop.suggesting import Batch, suggest
 from innerloop.surrogate.gaussian_process import Posterior
@@ -83,7 +85,7 @@ def propose(
     has been used. started: when the ask began, by time.perf_counter.
     """
     generator = np.random.default_rng([settings.seed, len(tried)])
-    request = _Request(space, domain, everything, generator, {_key(t.params) for t in tried})
+    request = _Request(space, domain, everything, generator, tried_points(tried))
     left = settings.initial - max(drawn, len(results.values))
     designed = number if learned is None else min(number, max(left, 0))
     X, drawn = request.designed(designed, drawn, settings.seed)
@@ -154,17 +156,19 @@ class _Request:
         if settings.seconds is not None:
             spent = time.perf_counter() - started
             seconds = max(settings.seconds - spent, _SHORTEST_SEARCH)
-        few = self.candidates is not None
+        candidates = None if self.candidates is None else _without(self.candidates, failed)
+        few = candidates is not None
         weighed = settings.weighs_gains and len(failed) > 0
         return suggest(
             posterior,
-            number if self.candidates is None else min(number, len(self.candidates)),
+            number if candidates is None else min(number, len(candidates)),
             utility,
-            form=settings.form,
-            parallelism="greedy" if few else settings.parallelism,
+            # Only gains of single queries can be weighed.
+            form=None if weighed else settings.form,
+            parallelism="greedy" if few or weighed else settings.parallelism,
             maximizer=settings.maximizer,
             pending=pending if len(pending) else None,
-            candidates=self.candidates,
+            candidates=candidates,
             domain=None if few else self.domain,
             seconds=seconds,
             chance=Chance.of(posterior.X, failed) if weighed else None,
@@ -176,9 +180,9 @@ class _Request:
         chosen = []
         for x in X:
             params = self.space.decode(x)
-            if _key(params) in self.tried:
+            if point_of(params) in self.tried:
                 params = self._untried() or params
-            self.tried.add(_key(params))
+            self.tried.add(point_of(params))
             chosen.append(self.space.encode(params))
         return np.array(chosen)
 
@@ -195,8 +199,10 @@ class _Request:
 
     def _first_untried(self, pool: Array) -> dict[str, Any] | None:
         decoded = (self.space.decode(x) for x in pool)
-        return next((params for params in decoded if _key(params) not in self.tried), None)
+        return next((params for params in decoded if point_of(params) not in self.tried), None)
 
 
-def _key(params: Mapping[str, Any]) -> tuple[Any, ...]:
-    return tuple(params.values())
+def _without(candidates: Array, failed: Array) -> Array:
+    """Candidates (N, d) that have not failed; all of them, if all have."""
+    new = ~near(candidates, failed)
+    return candidates[new] if new.any() else candidates

@@ -57,9 +57,8 @@ class Settings:
 
     @property
     def weighs_gains(self) -> bool:
-        """Whether the gain of a query is known by itself, to be weighed by a chance."""
-        alone = self.form != "joint" and self.parallelism == "greedy"
-        return alone and self.acquisition in ("ei", "pi")
+        """Whether what a query gains may be weighed by the chance that its evaluation succeeds."""
+        return self.acquisition in ("ei", "pi")
 
     def to_dict(self) -> dict[str, Any]:
         """As plain data, ready for JSON."""

@@ -15,17 +15,17 @@ from innerloop.optimizer.trials import Trial
 
 def outcome(trial: Trial, value: Any, state: str, noise_sd: Any, error: str | None) -> Trial:
     """The trial with its outcome, or an error that leaves it as it was."""
-    if state not in ("complete", "failed"):
-        raise InputError(f"state must be 'complete' or 'failed', got {state!r}")
+    if state not in ("complete", "failed", "cancelled"):
+        raise InputError(f"state must be 'complete', 'failed' or 'cancelled', got {state!r}")
     if trial.state == "complete":
         raise InputError(f"trial {trial.id} was told {trial.value} before, and keeps it")
     if error is not None and not isinstance(error, str):
         raise InputError(f"error must be text, got {error!r}")
     now = time.time()
-    if state == "failed":
+    if state != "complete":
         if value is not None:
-            raise InputError(f"a failed trial has no value, got {value!r} for trial {trial.id}")
-        return replace(trial, state="failed", error=error, told=now)
+            raise InputError(f"a {state} trial has no value, got {value!r} for trial {trial.id}")
+        return replace(trial, state=state, error=error, told=now)
     number = as_number(f"the value of trial {trial.id}", value)
     if not math.isfinite(number):
         reason = error or f"the value was {number}"

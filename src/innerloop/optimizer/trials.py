@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from innerloop.errors import InputError
 
-#: Asked and not told; told a value; told to have failed; not told in time.
-STATES = ("pending", "complete", "failed", "expired")
+#: Asked and not told; told a value; told to have failed; not told in time; cut off, for reasons
+#: that say nothing of its params: it teaches nothing, and its point is as good as new.
+STATES = ("pending", "complete", "failed", "expired", "cancelled")
 
 
 @dataclass(frozen=True)
@@ -41,8 +42,8 @@ class Trial:
 
     params: plain Python values by name. value: what was told, in a complete trial. noise_sd:
     standard deviation of the noise in that value, if it was given. prediction, certificate: what
-    was known when it was asked; the certificate is that of the whole batch. error: why it failed.
-    asked, told: times in seconds since the epoch.
+    was known when it was asked; the certificate is that of the whole batch. error: why there is
+    no value. asked, told: times in seconds since the epoch.
     """
 
     id: int
@@ -74,3 +75,13 @@ class Trial:
                 "certificate": None if certificate is None else Certificate(**certificate),
             }
         )
+
+
+def point_of(params: Mapping[str, Any]) -> tuple[Any, ...]:
+    """Params as something that sets can hold, given that all are of one space."""
+    return tuple(params.values())
+
+
+def tried(trials: Iterable[Trial]) -> set[tuple[Any, ...]]:
+    """Points that need not be tried again, or are about to be tried."""
+    return {point_of(trial.params) for trial in trials if trial.state != "cancelled"}

@@ -13,6 +13,7 @@ from scipy.special import ndtr
 from innerloop.acquisition.draws import sobol_normal
 from innerloop.acquisition.incremental import Incremental
 from innerloop.acquisition.utilities import ExpectedImprovement
+from innerloop.batches.chance import Chance
 from innerloop.checks import Array
 from innerloop.maximizers.domain import Domain
 from innerloop.optimizer.optimizer import Optimizer
@@ -38,7 +39,8 @@ class Expected(NamedTuple):
 class Model:
     """The posterior given results at points X, and the best of them.
 
-    pending: the points (p, d) of trials that are still running, the latest of them.
+    pending: the points (p, d) of trials that are still running, the latest of them. success: the
+    chance that trials succeed, if any has failed.
     """
 
     space: Space
@@ -47,6 +49,7 @@ class Model:
     posterior: Posterior
     best: Trial
     pending: Array
+    success: Chance | None
 
     @staticmethod
     def of(optimizer: Optimizer) -> Model:
@@ -59,6 +62,7 @@ class Model:
             posterior=posterior,
             best=optimizer.best,
             pending=space.encode_all([t.params for t in optimizer.pending[-_MOST_PENDING:]]),
+            success=optimizer.chance,
         )
 
     @cached_property
@@ -97,19 +101,27 @@ class Model:
         return Expected(self.outputs.moments(t, variance)[0], low, high)
 
     def improvement(self, X: Array) -> Array:
-        """Expected improvement at points (n, d), given that pending ones will be known: (n,)."""
+        """Expected improvement at points (n, d), given that pending ones will be known: (n,).
+
+        Trials that fail improve nothing: what others gain counts as often as trials succeed there.
+        """
         z = sobol_normal(_STATES, max(len(self.pending), 1), seed=0)
         acquisition = Incremental(ExpectedImprovement(self.threshold), self.posterior, z)
         if len(self.pending):
             acquisition = acquisition.extend(self.pending)
         with np.errstate(over="ignore"):
-            return np.minimum(acquisition.value(X[:, None, :]) * self.unit, LARGEST)
+            gain = acquisition.value(X[:, None, :]) * self.unit * self.succeeding(X)
+            return np.minimum(gain, LARGEST)
+
+    def succeeding(self, X: Array) -> Array:
+        """The chance that trials at points (n, d) do not fail: (n,)."""
+        return np.ones(len(X)) if self.success is None else np.exp(self.success.log(X)[0])
 
     def chance(self, X: Array) -> Array:
-        """The chance that points (n, d) are better than the best: (n,)."""
+        """The chance that trials at points (n, d) succeed and are better than the best: (n,)."""
         mean, variance = self.posterior.marginals(X)
         sd = np.sqrt(np.maximum(variance, self.posterior.gp.kernel.smallest_variance))
-        return np.asarray(ndtr((mean - self.threshold) / sd))
+        return np.asarray(ndtr((mean - self.threshold) / sd) * self.succeeding(X))
 
     def feasible(self, X: Array) -> NDArray[np.bool_]:
         """Which points (n, d) meet the constraints: (n,)."""

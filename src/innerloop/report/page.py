@@ -42,7 +42,13 @@ _SCRIPTS = (
     "tables.js",
     "main.js",
 )
-_WORDS = {"complete": "complete", "failed": "failed", "expired": "given up", "pending": "running"}
+_WORDS = {
+    "complete": "complete",
+    "failed": "failed",
+    "expired": "given up",
+    "cancelled": "cancelled",
+    "pending": "running",
+}
 
 
 def page(study: Study, title: str) -> str:

@@ -87,7 +87,7 @@ def _map(study: Study) -> Section:
             "Where improvement is expected",
             (
                 "The improvement over the best value that the model expects of a trial, on "
-                "average, counting trials that are no better as 0.",
+                "average, counting trials that fail or are no better as 0.",
             ),
         )
     words = [
@@ -96,6 +96,8 @@ def _map(study: Study) -> Section:
         "bring on average, which is where to look next. Marks lie at their values of these two "
         "parameters and may differ in the others.",
     ]
+    if study.model is not None and study.model.success is not None:
+        words.append("Trials that are likely to fail are likely to bring nothing.")
     if study.optimizer.pending:
         words.append("Trials that are still running count as if their results were known.")
     if study.optimizer.space.constraints:
@@ -108,7 +110,8 @@ def _next(study: Study) -> Section:
     if study.model is not None:
         words += (
             ", what the model expects there, with the range that holds the true value with a "
-            "probability of about 95 %, and the chance that it is better than the best so far"
+            "probability of about 95 %, and the chance that it succeeds and is better than the "
+            "best so far"
         )
     return Section("next", "Next points", (f"{words}.",))
 

@@ -11,7 +11,7 @@ from innerloop.checks import Array
 from innerloop.errors import InnerLoopError
 from innerloop.optimizer.optimizer import Optimizer
 from innerloop.optimizer.settings import DIRECTIONS
-from innerloop.optimizer.trials import Certificate, Trial
+from innerloop.optimizer.trials import Certificate, Trial, point_of, tried
 from innerloop.report.copying import Copy, copy_of
 from innerloop.report.model import Model
 from innerloop.space.parameters import Choice, Integer, Parameter, Plain, Real
@@ -81,11 +81,13 @@ class Study:
 
     def batches(self) -> list[AskedBatch]:
         """Trials that were asked together, where there is a certificate."""
-        groups: dict[tuple[float | None, Certificate], list[int]] = {}
+        groups: dict[Certificate, list[int]] = {}
         for trial in self.trials:
             if trial.certificate is not None:
-                groups.setdefault((trial.asked, trial.certificate), []).append(trial.id)
-        return [AskedBatch(ids[0], len(ids), key[1]) for key, ids in groups.items()]
+                # With the seconds that the ask took it is one of a kind; trials that are taken up
+                # again keep it.
+                groups.setdefault(trial.certificate, []).append(trial.id)
+        return [AskedBatch(ids[0], len(ids), key) for key, ids in groups.items()]
 
 
 def study_of(optimizer: Optimizer, next_points: int) -> Study:
@@ -96,10 +98,10 @@ def study_of(optimizer: Optimizer, next_points: int) -> Study:
         if copied.used:
             model = Model.of(copied.optimizer)
         if next_points and not optimizer.exhausted:
-            tried = {tuple(trial.params.values()) for trial in trials}
+            points = tried(trials)
             asked = copied.optimizer.ask(next_points)
             # A copy of a part of the trials does not know of the others.
-            asked = [trial for trial in asked if tuple(trial.params.values()) not in tried]
+            asked = [trial for trial in asked if point_of(trial.params) not in points]
     except InnerLoopError as error:
         trouble = str(error)
     return Study(optimizer, trials, copied, model, trouble, tuple(asked))

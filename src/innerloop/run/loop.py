@@ -6,7 +6,6 @@ import math
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import BrokenExecutor, CancelledError
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,9 +13,11 @@ from innerloop import checks
 from innerloop.errors import InputError
 from innerloop.optimizer.optimizer import Optimizer
 from innerloop.optimizer.trials import Trial
+from innerloop.run.failures import FailuresInARow
 from innerloop.run.interrupts import Interrupts
-from innerloop.run.outcomes import Outcome, check_travelling, describe, fail, last_line, tell
+from innerloop.run.outcomes import Outcome, describe, give_up, last_line, tell
 from innerloop.run.progress import Display
+from innerloop.run.supply import Supply
 from innerloop.run.workers import Finished, Workers
 
 Callback = Callable[[Optimizer, Trial], Any]
@@ -24,7 +25,6 @@ Callback = Callable[[Optimizer, Trial], Any]
 # Where waiting cannot be interrupted, Ctrl-C has to wait no longer than this.
 _LONGEST_WAIT = 0.5
 _UNFINISHED = "stopped before it finished"
-_NOT_FINISHED = (KeyboardInterrupt, BrokenExecutor, CancelledError)
 
 
 @dataclass(frozen=True)
@@ -37,11 +37,13 @@ class Plan:
     timeout: float | None
     max_failures: int | None
     fixed: Mapping[str, Any] | None
+    resume: bool
 
     def __post_init__(self) -> None:
         checks.count("n_trials", self.n_trials)
         checks.count("batch_size", self.batch_size)
         checks.instance("refill", self.refill, bool, "True or False")
+        checks.instance("resume", self.resume, bool, "True or False")
         if self.timeout is not None:
             checks.positive_scalar("timeout", self.timeout)
         if self.max_failures is not None:
@@ -49,7 +51,7 @@ class Plan:
 
 
 class Loop:
-    """One run. stopped: why it ended; asks, ask_seconds: how often it asked, and for how long."""
+    """One run. stopped: why it ended; error: the exception that ended it, if one did."""
 
     def __init__(
         self,
@@ -62,14 +64,15 @@ class Loop:
         display: Display,
     ) -> None:
         self.stopped: str | None = None
-        self.asks, self.ask_seconds = 0, 0.0
+        self.error: Exception | None = None
         self._optimizer, self._plan, self._workers = optimizer, plan, workers
         self._interrupts, self._callbacks, self._display = interrupts, callbacks, display
-        self._points = _points(optimizer, plan.fixed)
-        self._unfinished: dict[int, Trial] = {}  # asked here and not told yet
+        self.supply = Supply(optimizer, fixed=plan.fixed, resume=plan.resume)
+        self._unfinished: dict[int, Trial] = {}  # begun here and not told yet
         self._arrived: deque[Finished] = deque()  # finished and not told yet
-        self._started = self._told = self._failures_in_a_row = 0
-        self._broken: str | None = None  # why nothing can be submitted any more
+        self._started = self._told = 0
+        self._failures = FailuresInARow(optimizer.space)
+        self._broken: str | None = None  # why nothing can be begun any more
         self._deadline = math.inf if plan.timeout is None else time.monotonic() + plan.timeout
 
     def run(self) -> None:
@@ -94,7 +97,8 @@ class Loop:
         flying, plan = len(self._workers.in_flight), self._plan
         room = 0
         if self._broken is None and (plan.refill or not flying):
-            room = min(plan.batch_size - flying, plan.n_trials - self._started, self._untried())
+            left = min(plan.batch_size - flying, plan.n_trials - self._started)
+            room = self.supply.at_most(left)
         if not flying and room <= 0:
             full = self._started == plan.n_trials
             self.stopped = self._broken or ("n_trials" if full else "exhausted")
@@ -103,39 +107,43 @@ class Loop:
         elif room > 0:
             self._start(room)
 
-    def _untried(self) -> int:
-        """How many points there are that no trial has had; at least, if there is no end to them."""
-        if self._points is None:
-            return self._plan.n_trials
-        return len(self._points - {_key(trial.params) for trial in self._optimizer.trials})
-
     def _start(self, number: int) -> None:
-        """Ask for trials and submit them."""
-        began = time.perf_counter()
-        trials = self._optimizer.ask(number, fixed=self._plan.fixed)
-        self.ask_seconds += time.perf_counter() - began
-        self.asks += 1
+        """Take up trials that others have left, ask for new ones, and have them evaluated."""
+        resumed = self.supply.resume(number)
+        self._begin(resumed)
+        # Whole batches are those that would have been, had nothing been cut off.
+        whole = resumed and not self._plan.refill
+        if self._broken is None and not whole and len(resumed) < number:
+            try:
+                asked = self.supply.ask(number - len(resumed))
+            except Exception as error:
+                self._broken = self._blame("ask", error)  # what is running may finish
+            else:
+                self._begin(asked)
+        # Not before: processes that an executor forks must not inherit a bar being drawn.
+        self._display.start()
+
+    def _begin(self, trials: Sequence[Trial]) -> None:
+        """Submit trials."""
         self._started += len(trials)
         self._unfinished.update((trial.id, trial) for trial in trials)
         for trial in trials:
             if self._broken is None:
                 self._submit(trial)
             else:
-                self._settle(fail(self._optimizer, trial, f"not started: {self._broken}"))
-        if self.asks == 1:
-            # Not before: processes that an executor forks must not inherit a bar being drawn.
-            self._display.start()
+                self._settle(self._cancel(trial, f"not started: {self._broken}"))
 
     def _submit(self, trial: Trial) -> None:
         try:
             self._workers.submit(trial)
-        except InputError:
-            raise
         except Exception as error:
+            outcome = Outcome(None, error)
             if self._told == 0:
-                check_travelling(error)
+                if isinstance(error, InputError):
+                    raise
+                outcome.check_travelling()
             self._broken = f"executor: {last_line(describe(error))}"
-            self._settle(tell(self._optimizer, trial, Outcome(None, error)))
+            self._settle(self._cancel(trial, describe(error)))
 
     def _collect(self) -> None:
         """Wait for trials to finish and tell what came of them."""
@@ -148,17 +156,19 @@ class Loop:
 
     def _record(self, finished: Finished) -> None:
         outcome = Outcome.of(finished.future)
-        if isinstance(outcome.exception, KeyboardInterrupt):  # Ctrl-C reaches workers, too
+        if outcome.interrupted:
             raise KeyboardInterrupt
         if self._told == 0:
-            check_travelling(outcome.exception)
-        if isinstance(outcome.exception, BrokenExecutor):
+            outcome.check_travelling()
+        # With nothing else running, it was this trial that broke the executor.
+        alone = self._broken is None and len(self._unfinished) == 1
+        if outcome.broken and outcome.exception is not None:
             self._broken = f"executor: {last_line(describe(outcome.exception))}"
         if finished.late:
             self._tell_late(finished.trial, outcome)
             self._arrived.popleft()
         else:
-            told = tell(self._optimizer, finished.trial, outcome)
+            told = tell(self._optimizer, finished.trial, outcome, alone=alone)
             self._arrived.popleft()
             self._settle(told)
 
@@ -174,51 +184,55 @@ class Loop:
     def _tell_late(self, trial: Trial, outcome: Outcome) -> None:
         """A value is welcome, even after the trial was given up."""
         if outcome.exception is None:
-            self._display.update(tell(self._optimizer, trial, outcome), self)
+            self._display.update(tell(self._optimizer, trial, outcome), self.supply)
 
     def _settle(self, told: Trial) -> None:
         """What follows when a trial has an outcome."""
-        del self._unfinished[told.id]
+        self._unfinished.pop(told.id, None)
         self._told += 1
-        self._failures_in_a_row = 0 if told.state == "complete" else self._failures_in_a_row + 1
-        if self._failures_in_a_row == self._plan.max_failures and self._broken is None:
-            self._stop(f"failures: {last_line(told.error)}")
-        self._display.update(told, self)
+        if told.state != "cancelled":
+            self._failures.note(told.params, failed=told.state != "complete")
+        if len(self._failures) == self._plan.max_failures and self._broken is None:
+            self.stopped = self.stopped or _too_many(len(self._failures), told)
+        self._display.update(told, self.supply)
         for callback in self._callbacks:
             try:
                 with self._interrupts.allowed():
                     callback(self._optimizer, told)
             except StopIteration:
-                self._stop("callback")
+                self.stopped = self.stopped or "callback"
+            except Exception as error:
+                reason = self._blame("callback", error)
+                self.stopped = self.stopped or reason
 
-    def _stop(self, reason: str) -> None:
-        self.stopped = self.stopped or reason
+    def _blame(self, where: str, error: Exception) -> str:
+        """The exception as a reason to stop; of several, the first one is kept."""
+        self.error = self.error or error
+        return f"{where}: {last_line(describe(error))}"
+
+    def _cancel(self, trial: Trial, reason: str) -> Trial:
+        return give_up(self._optimizer, trial, "cancelled", reason)
 
     def _give_up(self) -> None:
-        """Tell what has finished up to now, and give up the rest."""
+        """Tell what has finished up to now, and cancel the rest."""
         for finished in (*self._arrived, *self._workers.abandon()):
             outcome = Outcome.of(finished.future)
             if finished.late:
                 self._tell_late(finished.trial, outcome)
-            elif not isinstance(outcome.exception, _NOT_FINISHED):
+            elif not outcome.cut_off:
                 tell(self._optimizer, finished.trial, outcome)
                 self._unfinished.pop(finished.trial.id, None)
         reason = _UNFINISHED
         if self.stopped == "timeout":
             reason = f"no result when the {self._plan.timeout} seconds of the run were over"
         for trial in self._unfinished.values():
-            fail(self._optimizer, trial, reason)
+            self._cancel(trial, reason)
         self._unfinished = {}
 
 
-def _points(optimizer: Optimizer, fixed: Mapping[str, Any] | None) -> set[tuple[Any, ...]] | None:
-    """All points of a space that has few of them."""
-    space = optimizer.space
-    everything = space.everything()
-    if everything is None:
-        return None
-    return {_key(space.decode(x)) for x in everything[space.domain(fixed).contains(everything)]}
-
-
-def _key(params: Mapping[str, Any]) -> tuple[Any, ...]:
-    return tuple(params.values())
+def _too_many(places: int, told: Trial) -> str:
+    return (
+        f"failures: trials failed at {places} different places in a row, the last with: "
+        f"{last_line(told.error)}; mend the function, or go on with a larger max_failures, or "
+        "None for any number"
+    )

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pickle
 import reprlib
 import traceback
-from concurrent.futures import CancelledError, Future
+from concurrent.futures import BrokenExecutor, CancelledError, Future
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 from innerloop.errors import InputError
@@ -32,6 +33,42 @@ class Outcome(NamedTuple):
             exception = CancelledError("the executor cancelled it")
         return Outcome(None if exception else future.result(), exception)
 
+    @property
+    def broken(self) -> bool:
+        """Whether it was the executor that failed, and will not do anything any more."""
+        return isinstance(self.exception, BrokenExecutor) and not self._raised_by_f
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether Ctrl-C was what ended the call: it reaches workers, too."""
+        return isinstance(self.exception, KeyboardInterrupt)
+
+    @property
+    def cut_off(self) -> bool:
+        """Whether f had no chance to finish, so that nothing is known of its params."""
+        cancelled = isinstance(self.exception, CancelledError) and not self._raised_by_f
+        return self.broken or self.interrupted or cancelled
+
+    @property
+    def _raised_by_f(self) -> bool:
+        return self.exception is not None and f"in {evaluate.__name__}\n" in describe(
+            self.exception
+        )
+
+    def check_travelling(self) -> None:
+        """Raise a clear error if f could not be sent to a worker."""
+        exception = self.exception
+        if exception is None or self._raised_by_f:
+            return
+        about_pickling = "pickle" in str(exception) or "serialize" in str(exception)
+        if isinstance(exception, pickle.PicklingError) or (
+            about_pickling and isinstance(exception, AttributeError | TypeError)
+        ):
+            raise InputError(
+                "f must be something that other processes can import: a function defined at the "
+                f"top level of a module, not a lambda or a function inside another ({exception})"
+            ) from exception
+
 
 def describe(exception: BaseException) -> str:
     """The exception with its traceback, and with that of a worker where it came from one."""
@@ -44,10 +81,15 @@ def last_line(text: str | None) -> str:
     return lines[-1].strip() if lines else "no reason given"
 
 
-def tell(optimizer: Optimizer, trial: Trial, outcome: Outcome) -> Trial:
-    """Tell the optimizer what came of the trial; whatever is not a number is a failure."""
+def tell(optimizer: Optimizer, trial: Trial, outcome: Outcome, *, alone: bool = False) -> Trial:
+    """Tell the optimizer what came of the trial; whatever is not a number is a failure.
+
+    alone: nothing else was running, so that an executor that broke was broken by this trial.
+    """
     if outcome.exception is not None:
-        return fail(optimizer, trial, describe(outcome.exception))
+        blamed = not outcome.cut_off or (alone and outcome.broken)
+        state = "failed" if blamed else "cancelled"
+        return give_up(optimizer, trial, state, describe(outcome.exception))
     returned = outcome.returned
     value, noise_sd = returned, None
     if isinstance(returned, tuple) and len(returned) == 2 and returned[1] is not None:
@@ -56,26 +98,13 @@ def tell(optimizer: Optimizer, trial: Trial, outcome: Outcome) -> Trial:
         optimizer.tell(trial.id, value, noise_sd=noise_sd)
     except Exception:  # conversion of strange objects may raise anything
         expected = "a number, or a tuple of a number and a noise_sd of 0 or above"
-        return fail(optimizer, trial, f"f must return {expected}, got {_SHORT.repr(returned)}")
+        error = f"f must return {expected}, got {_SHORT.repr(returned)}"
+        return give_up(optimizer, trial, "failed", error)
     return optimizer.trials[trial.id]
 
 
-def fail(optimizer: Optimizer, trial: Trial, error: str) -> Trial:
-    """Tell the optimizer that the trial failed, unless somebody else has told it a value."""
-    if optimizer.trials[trial.id].state != "complete":
-        optimizer.tell(trial.id, state="failed", error=error)
+def give_up(optimizer: Optimizer, trial: Trial, state: str, error: str) -> Trial:
+    """Tell the optimizer that the trial has no value, unless somebody else has told it one."""
+    with suppress(InputError):
+        optimizer.tell(trial.id, state=state, error=error)
     return optimizer.trials[trial.id]
-
-
-def check_travelling(exception: BaseException | None) -> None:
-    """Raise a clear error if f could not be sent to a worker."""
-    if exception is None or f"in {evaluate.__name__}\n" in describe(exception):
-        return
-    about_pickling = "pickle" in str(exception) or "serialize" in str(exception)
-    if isinstance(exception, pickle.PicklingError) or (
-        about_pickling and isinstance(exception, AttributeError | TypeError)
-    ):
-        raise InputError(
-            "f must be something that other processes can import: a function defined at the top "
-            f"level of a module, not a lambda or a function inside another ({exception})"
-        ) from exception

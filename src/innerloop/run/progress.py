@@ -84,7 +84,7 @@ class Bar(Display):
 
     def update(self, told: Trial, asking: Asking) -> None:
         """Move on by one trial, unless it was there before."""
-        self._failed[told.id] = told.value is None
+        self._failed[told.id] = told.state in ("failed", "expired")
         if told.value is not None:
             self._best = self._better(v for v in (self._best, told.value) if v is not None)
         done, fields = len(self._failed), self._fields(asking)

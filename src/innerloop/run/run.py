@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
@@ -14,6 +15,7 @@ from innerloop.optimizer.trials import Trial
 from innerloop.run.dask_client import DaskExecutor, is_dask_client
 from innerloop.run.interrupts import Interrupts
 from innerloop.run.loop import Callback, Loop, Plan
+from innerloop.run.outcomes import describe, last_line
 from innerloop.run.progress import display
 from innerloop.run.workers import Function, Pool, Serial, Submits
 from innerloop.space.space import Space
@@ -24,20 +26,33 @@ class Result:
     """What came of a run.
 
     optimizer: with all its trials; it can be run further, asked or saved. stopped: why the run
-    ended: "n_trials", "timeout", "interrupted" (Ctrl-C), "exhausted" (no new points), "callback",
-    "failures: <the last error>" or "executor: <its error>". seconds: how long the run took;
-    ask_seconds: how long of that it spent choosing points.
+    ended: "n_trials", "timeout", "interrupted" (Ctrl-C), "exhausted" (no new points), "callback"
+    (StopIteration), "failures: ..." with the last error, or "executor: ...", "ask: ..." or
+    "callback: ..." with what was raised there. seconds: how long the run took; ask_seconds: how
+    long of that it spent choosing points. error: the exception that was raised by an ask or a
+    callback, with its traceback.
     """
 
     optimizer: Optimizer
     stopped: str
     seconds: float
     ask_seconds: float
+    error: Exception | None = None
 
     @property
     def best(self) -> Trial:
-        """The best trial; raises InputError if no trial has a value."""
-        return self.optimizer.best
+        """The best trial; raises InputError if no trial has a value.
+
+        By its value alone if an error ended the run and the model is of no use since.
+        """
+        try:
+            return self.optimizer.best
+        except Exception:
+            complete = [trial for trial in self.trials if trial.state == "complete"]
+            if self.error is None or not complete:
+                raise
+            better = min if self.optimizer.direction == "minimize" else max
+            return better(complete, key=lambda trial: cast(float, trial.value))
 
     @property
     def params(self) -> dict[str, Any]:
@@ -56,7 +71,7 @@ class Result:
 
     @property
     def failures(self) -> tuple[Trial, ...]:
-        """Trials that failed or expired."""
+        """Trials that failed or expired; those that were cancelled have not failed."""
         return tuple(trial for trial in self.trials if trial.state in ("failed", "expired"))
 
     def __repr__(self) -> str:
@@ -64,7 +79,8 @@ class Result:
 
     def __str__(self) -> str:
         times = f"{self.seconds:.1f} s, of which {self.ask_seconds:.1f} s to choose points"
-        return f"{self._found()}\n{self._counts()} in {times}\nstopped: {self.stopped}"
+        text = f"{self._found()}\n{self._counts()} in {times}\nstopped: {self.stopped}"
+        return text if self.error is None else f"{text}\n\n{describe(self.error)}".rstrip()
 
     def _found(self) -> str:
         try:
@@ -73,8 +89,10 @@ class Result:
             return "no trial has a value"
 
     def _counts(self) -> str:
+        cut_off = sum(trial.state == "cancelled" for trial in self.trials)
         failed = f", {len(self.failures)} of them failed" if self.failures else ""
-        return f"{len(self.trials)} trials{failed}"
+        cancelled = f", {cut_off} of them cancelled" if cut_off else ""
+        return f"{len(self.trials)} trials{failed}{cancelled}"
 
 
 def minimize(
@@ -91,6 +109,7 @@ def minimize(
     progress: bool | None = None,
     max_failures: int | None = 10,
     fixed: Mapping[str, Any] | None = None,
+    resume: bool = True,
     initial: int | None = None,
     acquisition: str | None = None,
     form: str | None = None,
@@ -112,12 +131,17 @@ def minimize(
     finished; otherwise wait until the whole batch has.
 
     timeout: seconds after which the run ends, without waiting for what is still running.
-    max_failures: failures in a row that end the run; None for any number. callbacks: each is
-    called as callback(optimizer, trial) when a trial has finished, and may raise StopIteration to
-    end the run. Ctrl-C ends it, too. However it ends, trials that have not finished are told to
-    have failed, and everything known is in the result. progress: whether to show a progress bar;
-    by default if there is a terminal and rich is installed. fixed: values of some parameters, for
-    this run only.
+    max_failures: the run ends when trials have failed at so many different places in a row; None
+    for any number. callbacks: each is called as callback(optimizer, trial) when a trial has
+    finished, and may raise StopIteration to end the run. Ctrl-C ends it, too. progress: whether to
+    show a progress bar; by default if there is a terminal and rich is installed. fixed: values of
+    some parameters, for this run only.
+
+    However the run ends, everything known is in the result, and trials that have not finished are
+    cancelled: the model learns nothing from them. An exception in a callback, or while points are
+    chosen, ends the run with a RuntimeWarning and is in the result. resume: begin with trials that
+    nobody evaluates: those that were cancelled, and those that were pending in the file that the
+    optimizer was loaded from. They count towards n_trials.
 
     The other arguments are those of `Optimizer`.
     """
@@ -134,7 +158,7 @@ def minimize(
     return _run(
         f,
         _optimizer(space, "minimize", settings),
-        Plan(n_trials, batch_size, refill, timeout, max_failures, fixed),
+        Plan(n_trials, batch_size, refill, timeout, max_failures, fixed, resume),
         executor=executor,
         callbacks=callbacks,
         progress=progress,
@@ -155,6 +179,7 @@ def maximize(
     progress: bool | None = None,
     max_failures: int | None = 10,
     fixed: Mapping[str, Any] | None = None,
+    resume: bool = True,
     initial: int | None = None,
     acquisition: str | None = None,
     form: str | None = None,
@@ -177,7 +202,7 @@ def maximize(
     return _run(
         f,
         _optimizer(space, "maximize", settings),
-        Plan(n_trials, batch_size, refill, timeout, max_failures, fixed),
+        Plan(n_trials, batch_size, refill, timeout, max_failures, fixed, resume),
         executor=executor,
         callbacks=callbacks,
         progress=progress,
@@ -230,4 +255,12 @@ def _run(
             display=shown,
         )
         loop.run()
-    return Result(optimizer, loop.stopped or "", time.perf_counter() - began, loop.ask_seconds)
+    if loop.error is not None:
+        reason = last_line(describe(loop.error))
+        warnings.warn(
+            f"an error ended the run: {reason}; the result has it, and all there is so far",
+            RuntimeWarning,
+            stacklevel=3,
+        )
+    seconds, ask_seconds = time.perf_counter() - began, loop.supply.ask_seconds
+    return Result(optimizer, loop.stopped or "", seconds, ask_seconds, loop.error)

@@ -98,7 +98,7 @@ class Serial(Workers):
         future, trial = next(iter(self._flying.items()))
         try:
             with self._interrupts.allowed():
-                returned = self._f(dict(trial.params))
+                returned = evaluate(self._f, dict(trial.params), None)
         except Exception as error:
             future.set_exception(error)
         else:

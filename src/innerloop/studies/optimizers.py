@@ -25,7 +25,7 @@ def optimizer_of(study: Study) -> Optimizer:
     optimizer = Optimizer(study.space, direction=study.direction, seed=study.seed)
     trials: list[Trial] = []
     for record in study.records():
-        state = "expired" if record.lost else _STATES.get(record.state)
+        state = "cancelled" if record.lost else _STATES.get(record.state)
         try:
             params = study.space.check(record.params)
         except InputError:

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple, cast
 
 from innerloop.errors import InputError
 from innerloop.optimizer.optimizer import Optimizer
-from innerloop.optimizer.trials import Trial
+from innerloop.optimizer.trials import Trial, point_of
+from innerloop.run.failures import FailuresInARow
 from innerloop.run.interrupts import Interrupts
 from innerloop.run.outcomes import Outcome, describe, last_line
 from innerloop.run.progress import Display, display
@@ -29,7 +30,8 @@ _NOT_NEEDED = "not started: other processes had begun enough trials"
 class Plan:
     """total: answers that the study shall have. parallel: trials at the same time.
 
-    timeout: seconds after which the run ends. max_failures: failures in a row that end it.
+    timeout: seconds after which the run ends. max_failures: it ends when trials have failed at so
+    many different places in a row.
     """
 
     total: int
@@ -77,7 +79,8 @@ class _Loop:
         self._study, self._plan, self._workers, self._bar = study, plan, workers, bar
         self._stopped: str | None = None
         self._unfinished: dict[int, Trial] = {}  # asked here and not told yet
-        self._told = self._failures_in_a_row = 0
+        self._told = 0
+        self._failures = None if study.space is None else FailuresInARow(study.space)
         self._last_error: str | None = None
         self._values: dict[int, float] = {}  # found and not told yet
         self._points = _points(study)
@@ -97,6 +100,9 @@ class _Loop:
             self._stopped = "interrupted"
         except StorageError as error:
             raise self._with_values(error) from error
+        except Exception:  # no new point could be chosen: what has finished is not lost by that
+            self._give_up()
+            raise
         finally:
             interrupts.close()
         try:
@@ -129,7 +135,7 @@ class _Loop:
         if left <= self._study.in_progress():
             return "elsewhere"
         if self._points is not None:
-            tried = {_key(record) for record in records if not record.lost}
+            tried = {point_of(record.params) for record in records if not record.lost}
             if self._points <= tried:
                 return "exhausted"
         return None
@@ -162,11 +168,12 @@ class _Loop:
         if told is None:
             return
         self._told += 1
-        self._failures_in_a_row = 0 if told.state == "complete" else self._failures_in_a_row + 1
         if told.error is not None:
             self._last_error = last_line(told.error)
-        if self._failures_in_a_row >= self._plan.max_failures:
-            self._stopped = self._stopped or "failures"
+        if self._failures is not None:
+            self._failures.note(told.params, failed=told.state != "complete")
+            if len(self._failures) >= self._plan.max_failures:
+                self._stopped = self._stopped or "failures"
         self._bar.update(_trial(told), self)
 
     def _tell(self, trial: int, exception: BaseException | None) -> Record | None:
@@ -211,7 +218,8 @@ class _Loop:
 
 def _trial(record: Record) -> Trial:
     """A record as runners and progress bars know trials."""
-    state = {"complete": "complete", "running": "pending"}.get(record.state, "failed")
+    without = "cancelled" if record.lost else "failed"
+    state = {"complete": "complete", "running": "pending"}.get(record.state, without)
     asked = time.time()
     return Trial(record.id, record.params, state=state, value=record.value, asked=asked)
 
@@ -222,8 +230,4 @@ def _points(study: Study) -> set[tuple[Plain, ...]] | None:
     everything = None if space is None else space.everything()
     if space is None or everything is None:
         return None
-    return {tuple(space.decode(x).values()) for x in everything}
-
-
-def _key(record: Record) -> tuple[Plain, ...]:
-    return tuple(record.params.values())
+    return {point_of(space.decode(x)) for x in everything}

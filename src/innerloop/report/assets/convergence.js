@@ -64,10 +64,13 @@ function convergence(width, { by, scale }) {
   const running = by === "trial" ? pending : [];
   const rows = [
     [failed, "cross", "failed"],
+    [cancelled, "cross", "cancelled"],
     [running, "ring", "running"],
   ].filter(([ids]) => ids.length);
   const drawn = plot(width, {
-    height: complete.length ? Math.round(Math.min(380, Math.max(250, 0.5 * width))) : 100,
+    height: complete.length
+      ? Math.round(Math.min(380, Math.max(250, 0.5 * width)))
+      : 64 + 18 * rows.length,
     x: across.scale,
     y: upwards.scale,
     xTitle: across.title,
@@ -121,6 +124,7 @@ function convergenceLegend(groups, running) {
     [complete.length, "line", "best-line", "best so far"],
     [complete.length, "ring", "best", "best trial"],
     [failed.length, "cross", "failed", "failed or given up"],
+    [cancelled.length, "cross", "cancelled", "cancelled before they finished"],
     [running.length, "ring", "running", "still running"],
   ]
     .filter(([count]) => count)

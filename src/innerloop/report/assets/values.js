@@ -2,12 +2,13 @@
 
 const data = JSON.parse(document.getElementById("data").textContent);
 const { parameters, trials, model } = data;
-const [PENDING, COMPLETE, FAILED] = [0, 1, 2];
-const STATE_NAMES = ["running", "complete", "failed", "given up"];
+const [PENDING, COMPLETE, CANCELLED] = [0, 1, 4];
+const STATE_NAMES = ["running", "complete", "failed", "given up", "cancelled"];
 const everyTrial = trials.state.map((_, id) => id);
 const complete = everyTrial.filter(id => trials.state[id] === COMPLETE);
 const pending = everyTrial.filter(id => trials.state[id] === PENDING);
-const failed = everyTrial.filter(id => trials.state[id] >= FAILED);
+const cancelled = everyTrial.filter(id => trials.state[id] === CANCELLED);
+const failed = everyTrial.filter(id => ![PENDING, COMPLETE, CANCELLED].includes(trials.state[id]));
 
 const lastTold = trials.told.reduce((last, time) => Math.max(last, time ?? 0), 0);
 
@@ -64,8 +65,9 @@ const goodness = (() => {
   return value => Math.min(Math.max(scale.at(value), 0), 1);
 })();
 
-// How long a trial took, if both ends are known.
+// How long a trial took, if both ends are known; one that was cut off has none.
 function lasted(id) {
+  if (trials.state[id] === CANCELLED) return null;
   if (trials.asked[id] === null || trials.told[id] === null) return null;
   return Math.max(trials.told[id] - trials.asked[id], 0);
 }

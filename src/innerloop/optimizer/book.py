@@ -1,0 +1,192 @@
+"""The trials of an optimizer and their encoded points: who has asked what, and what came of it."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, cast
+
+import numpy as np
+
+from innerloop import checks
+from innerloop.checks import Array
+from innerloop.errors import InputError
+from innerloop.optimizer.learning import Results
+from innerloop.optimizer.locking import locked
+from innerloop.optimizer.telling import one_for_each, outcome
+from innerloop.optimizer.trials import Trial, point_of, tried
+from innerloop.space.space import Space
+
+
+class Book:
+    """Trials at points of a space, as they are asked and told; for several threads at a time."""
+
+    def __init__(self, space: Space) -> None:
+        checks.instance("space", space, Space, "a Space")
+        self.space = space
+        self._lock = threading.RLock()
+        self._trials: list[Trial] = []
+        self._points: list[Array] = []
+        self._given_out: set[int] = set()  # ids of trials that somebody here may be evaluating
+
+    @property
+    @locked
+    def trials(self) -> tuple[Trial, ...]:
+        """All trials, in the order of their ids."""
+        return tuple(self._trials)
+
+    @property
+    @locked
+    def pending(self) -> tuple[Trial, ...]:
+        """Trials that were asked and not told yet."""
+        return tuple(trial for trial in self._trials if trial.state == "pending")
+
+    @property
+    @locked
+    def abandoned(self) -> tuple[Trial, ...]:
+        """Trials that nobody evaluates, though their points have not been tried; see `resume`.
+
+        They were cancelled; or they were pending when the optimizer was saved, and whoever had
+        asked them is not known here.
+        """
+        orphans = {t.id for t in self.pending if t.id not in self._given_out}
+        points = tried(trial for trial in self._trials if trial.id not in orphans)
+        found: list[Trial] = []
+        for trial in self._trials:
+            point = point_of(trial.params)
+            if (trial.id in orphans or trial.state == "cancelled") and point not in points:
+                points.add(point)
+                found.append(trial)
+        return tuple(found)
+
+    @locked
+    def resume(self, trial: Trial | int) -> Trial:
+        """The trial, given by itself or by its id, as a pending one that was asked just now.
+
+        For trials that are `abandoned`, and others without a value that are to be tried again.
+        """
+        known = self._known(trial)
+        if known.state == "complete" or (known.state == "pending" and known.id in self._given_out):
+            raise InputError(f"trial {known.id} is {known.state}: it cannot be taken up again")
+        again = replace(known, state="pending", error=None, asked=time.time(), told=None)
+        self._given_out.add(again.id)
+        self._trials[again.id] = again
+        return again
+
+    @locked
+    def tell(
+        self,
+        trial: Trial | int | Sequence[Trial | int],
+        value: Any = None,
+        *,
+        state: str = "complete",
+        noise_sd: Any = None,
+        error: str | None = None,
+    ) -> Trial | list[Trial]:
+        """What came of a trial, given by itself or by its id; or of several, with a value for each.
+
+        A value that is not finite makes a failed trial. state: "failed" if there is no value,
+        "cancelled" if it was not evaluated, which says nothing of its params: the model learns
+        nothing, and the point may be asked again. noise_sd: standard deviation of the noise in the
+        value, where it is known. error: why there is none. Trials that failed, expired or were
+        cancelled may still be told a value. Of several trials, all are told or, if anything is
+        wrong, none.
+        """
+        if isinstance(trial, str | bytes) or not hasattr(trial, "__len__"):
+            told = outcome(self._known(cast("Trial | int", trial)), value, state, noise_sd, error)
+            self._trials[told.id] = told
+            return told
+        known = [self._known(each) for each in cast("Sequence[Trial | int]", trial)]
+        if len({each.id for each in known}) < len(known):
+            raise InputError(f"a trial is there twice: {[each.id for each in known]}")
+        values = one_for_each("value", value, len(known))
+        sds = one_for_each("noise_sd", noise_sd, len(known))
+        several = [
+            outcome(each, v, state, sd, error)
+            for each, v, sd in zip(known, values, sds, strict=True)
+        ]
+        for told in several:
+            self._trials[told.id] = told
+        return several
+
+    @locked
+    def add(
+        self,
+        params: Mapping[str, Any],
+        value: Any = None,
+        *,
+        state: str = "complete",
+        noise_sd: Any = None,
+        error: str | None = None,
+    ) -> Trial:
+        """A result that came from elsewhere, as a new trial."""
+        checked = self.space.check(params)
+        trial = Trial(len(self._trials), checked)
+        told = outcome(trial, value, state, noise_sd, error)
+        return self._append(told, self.space.encode(checked))
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What copies and other processes get: lists of their own, and no lock.
+
+        Nobody there evaluates what was given out here.
+        """
+        with self._lock:
+            own = {"_trials": list(self._trials), "_points": list(self._points)}
+            return {**self.__dict__, **own, "_given_out": set(), "_lock": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._lock = threading.RLock()
+
+    def _append(self, trial: Trial, x: Array) -> Trial:
+        self._trials.append(trial)
+        self._points.append(x)
+        return trial
+
+    def _replace_all(self, trials: Sequence[Trial]) -> None:
+        """Hold these trials instead."""
+        self._trials = list(trials)
+        self._points = [self.space.encode(trial.params) for trial in trials]
+
+    def _known(self, trial: Trial | int) -> Trial:
+        """The trial as it is on record."""
+        checks.instance("trial", trial, Trial | int | np.integer, "a trial or the id of one")
+        number = trial.id if isinstance(trial, Trial) else int(trial)
+        if not 0 <= number < len(self._trials):
+            have = f"0 to {len(self._trials) - 1}" if self._trials else "none yet"
+            raise InputError(f"there is no trial {number}: trials of this optimizer are {have}")
+        known = self._trials[number]
+        if isinstance(trial, Trial) and trial.params != known.params:
+            raise InputError(
+                f"trial {number} comes from another optimizer: it has {trial.params}, "
+                f"but here trial {number} has {known.params}"
+            )
+        return known
+
+    def _expire(self, seconds: float) -> None:
+        """Give up pending trials that were asked longer ago than that."""
+        now = time.time()
+        for trial in self.pending:
+            if trial.asked is not None and now - trial.asked > seconds:
+                error = f"no result within {seconds} seconds"
+                self._trials[trial.id] = replace(trial, state="expired", error=error)
+
+    def _complete(self) -> list[Trial]:
+        return [trial for trial in self._trials if trial.state == "complete"]
+
+    def _rows(self, *states: str) -> Array:
+        """Encoded points of the trials in some states, by id: (n, d)."""
+        rows = [self._points[trial.id] for trial in self._trials if trial.state in states]
+        return np.array(rows).reshape(-1, self.space.d)
+
+    def _results(self) -> Results:
+        """What was told, ordered by trial and not by when it was told."""
+        complete = self._complete()
+        return Results(
+            X=self._rows("complete"),
+            values=np.array([trial.value for trial in complete], dtype=np.float64),
+            noise_sd=np.array([trial.noise_sd for trial in complete], dtype=np.float64),
+            failed=self._rows("failed"),
+        )

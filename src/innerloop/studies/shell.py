@@ -30,7 +30,7 @@ _OUTSIDE = (
     rf"{_EITHER}|(?P<single>'[^']*')|(?P<close>\))|(?P<continued>(?<![^ \t\n])\\\n)"
     r"|(?P<between>\(\)|<(?![<(])|>(?!\()|[;&| \t\n])"
 )
-_WORD = rf"(?P<word>{_LETTER}+|\\[^\0\n]|{_EXPANSION}|\$(?![\0'\"\[({{\\]))"
+_WORD = rf"(?P<word>{_LETTER}+|\\[^\0\n]|{_EXPANSION}|\$(?![\0'\"\[({{]|\\\n))"
 # What may come next within double quotes, within a word, and where a word may begin.
 _QUOTED = re.compile(
     rf"{_EITHER}|(?P<word>[^\0\"\\`$]+|\\[^\0]|{_EXPANSION}|\$(?!\0|\[|\(|\{{|\\\n))"

@@ -256,9 +256,9 @@ def test_every_good_row_is_told_whatever_is_around_it(url, tmp_path):
     assert [int(line) for line, _ in named] == [3, 5, 7, 8, 10, 11, 14, 16]
     assert all(len(reason) < 200 for _, reason in named)
     assert f"there is no trial '{2**63}'" in told.complaints[0]
-    for number in (2**31, 2**63, 10**4000, -1):
+    for id in (2**31, 2**63, 10**4000, -1):
         with pytest.raises(InputError, match="there is no trial"):
-            study.fail(number, "told to have failed")
+            study.fail(id, "told to have failed")
 
 
 # Targets.

@@ -23,7 +23,6 @@ except ImportError as error:
 from innerloop import checks
 from innerloop.errors import InputError
 from innerloop.integrations.optuna_memory import Memory
-from innerloop.integrations.optuna_model import Model
 from innerloop.integrations.optuna_settling import Ask, Choice, settled
 from innerloop.integrations.optuna_space import (
     at_quantile,
@@ -40,7 +39,6 @@ from innerloop.integrations.optuna_trials import (
 )
 from innerloop.linalg import one_blas_thread
 from innerloop.optimizer.settings import Settings, default_initial
-from innerloop.optimizer.trials import Trial
 from innerloop.space.space import Space
 
 # Values of a parameter in so many consecutive trials that start a study are evenly spread.
@@ -62,10 +60,11 @@ class InnerLoopSampler(BaseSampler):
     all parameters that are not in every trial; by default these are spread evenly, and modelled
     given the values that the trial has already, once there are results with them.
 
-    Running trials are pending points, also those of other processes on the same storage. Failed
-    trials, values that are not finite and trials that violate a constraint make their surroundings
-    less attractive (with "ei" and "pi"). A pruned trial counts with its last value, moved between
-    the median and the worst of the complete ones.
+    Running trials are pending points, also those of other processes on the same storage; of trials
+    that choose one point at the same moment, all but one at most choose again. Failed trials,
+    values that are not finite and trials that violate a constraint make their surroundings less
+    attractive (with "ei" and "pi"). A pruned trial counts with its last value, moved between the
+    median and the worst of the complete ones.
     """
 
     def __init__(
@@ -241,7 +240,7 @@ class InnerLoopSampler(BaseSampler):
             others=about_to_choose(others, number) + ask.rivals,
             started=started,
         )
-        return _choice(model, chosen, space, known.planned)
+        return Choice.of(model, chosen, known.planned)
 
     def _design(self, ask: Ask, space: Mapping[str, BaseDistribution]) -> Choice:
         """A point of the whole space of a study that has just begun."""
@@ -258,7 +257,7 @@ class InnerLoopSampler(BaseSampler):
             pending=model.places(others),
             started=started,
         )
-        return _choice(model, chosen, space, {})
+        return Choice.of(model, chosen, {})
 
     def _spread(self, number: int, name: str, distribution: BaseDistribution) -> Any:
         """A random value, but evenly spread over trials that follow each other."""
@@ -283,14 +282,6 @@ class InnerLoopSampler(BaseSampler):
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self._lock = threading.Lock()
-
-
-def _choice(
-    model: Model, chosen: Trial, space: Mapping[str, BaseDistribution], planned: dict[str, Any]
-) -> Choice:
-    """What the model chose, with plans that were there before."""
-    values = {name: external(each, chosen.params[name]) for name, each in space.items()}
-    return Choice(model, chosen, {**planned, **chosen.params}, values)
 
 
 def _random_seed() -> int:

@@ -15,6 +15,7 @@ from optuna.trial import FrozenTrial
 
 from innerloop.checks import Array
 from innerloop.integrations.optuna_model import Model
+from innerloop.integrations.optuna_space import external
 from innerloop.integrations.optuna_trials import expect, plan, running
 from innerloop.optimizer.trials import Trial
 
@@ -45,6 +46,13 @@ class Choice(NamedTuple):
     point: Trial
     planned: dict[str, Any]
     values: dict[str, Any]
+
+    @staticmethod
+    def of(model: Model, point: Trial, planned: Mapping[str, Any]) -> Choice:
+        """A point that the model chose, beside what was planned before."""
+        chosen = model.distributions.items()
+        values = {name: external(each, point.params[name]) for name, each in chosen}
+        return Choice(model, point, {**planned, **point.params}, values)
 
 
 def settled(

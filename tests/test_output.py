@@ -106,8 +106,7 @@ def test_spreadsheets_see_no_formulas_and_what_is_printed_can_be_told(hostile):
 def test_characters_that_a_terminal_lacks(tmp_path):
     space = Space({"é": Choice(["ü", "\N{SNOWMAN}"])})
     create_study(f"sqlite:///{tmp_path}/innerloop.db", "ß", space=space, seed=0).ask()
-    for form in ("table", "csv"):
-        line = [*INNERLOOP, "trials", "-f", form, "--study", "ß"]
-        ascii_only = {**os.environ, "PYTHONIOENCODING": "ascii"}
-        ran = subprocess.run(line, cwd=tmp_path, env=ascii_only, capture_output=True, check=True)
-        assert b"\\xe9" in ran.stdout
+    line = [*INNERLOOP, "trials", "--study", "ß"]
+    ascii_only = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    ran = subprocess.run(line, cwd=tmp_path, env=ascii_only, capture_output=True, check=True)
+    assert b"\\xe9" in ran.stdout

@@ -10,14 +10,13 @@ import signal
 import subprocess
 import sys
 import time
-from contextlib import chdir, redirect_stderr, redirect_stdout, suppress
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 
 import pytest
 
-from commands import INNERLOOP
-from innerloop.cli.main import main
+from commands import INNERLOOP, call
 from innerloop.studies.errors import StudyError
 from innerloop.studies.study import open_study
 
@@ -56,21 +55,6 @@ def folder(tmp_path):
 def start(folder, *arguments, **options):
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, **options}
     return subprocess.Popen([*INNERLOOP, *map(str, arguments)], cwd=folder, **pipes)
-
-
-def call(folder, *arguments, status=0):
-    """stdout and stderr of a command, called here: what counts is what it leaves on disk."""
-    out, err = io.StringIO(), io.StringIO()
-    with (
-        chdir(folder),
-        redirect_stdout(out),
-        redirect_stderr(err),
-        pytest.raises(SystemExit) as ended,
-    ):
-        main(list(map(str, arguments)))
-    assert (ended.value.code or 0) == status, err.getvalue()
-    assert "Traceback" not in err.getvalue()
-    return out.getvalue(), err.getvalue()
 
 
 def call_alone(folder, *arguments, status=0, text=None):

@@ -19,7 +19,7 @@ import optuna
 import pytest
 
 from commands import INNERLOOP
-from innerloop import Real, Space
+from innerloop import Integer, Real, Space
 from innerloop.cli.opening import summary_of
 from innerloop.studies.errors import StorageError
 from innerloop.studies.storage import open_storage
@@ -59,6 +59,25 @@ while True:
         statuses.append(os.waitstatus_to_exitcode(os.wait()[1]))
     except ChildProcessError:
         sys.exit(max(statuses))
+"""
+
+# Each asks and tells at once, without a pause, so that all of them ask at the same moments.
+ASKING = """\
+import os, sys
+import alembic.command, optuna, scipy.optimize, scipy.stats, sqlalchemy
+import innerloop.integrations.optuna
+from innerloop.studies.study import open_study
+
+children = []
+for _ in range(int(sys.argv[1])):
+    children.append(os.fork())
+    if not children[-1]:
+        study = open_study(sys.argv[3], "s")
+        for _ in range(int(sys.argv[2])):
+            record = study.ask()
+            study.tell(record.id, (record.params["a"] - 2) ** 2 + (record.params["b"] - 3) ** 2)
+        os._exit(0)
+sys.exit(max(os.waitpid(child, 0)[1] for child in children))
 """
 
 
@@ -159,6 +178,14 @@ def test_eight_processes_make_160_trials_together(folder, url):
     told = Counter((r["params"]["x"], r["value"]) for r in records if r["state"] == "complete")
     lines = (folder / "evaluated.txt").read_text().splitlines()
     assert told == Counter(tuple(map(float, line.split())) for line in lines)
+
+
+def test_processes_that_ask_at_the_same_moment_take_different_points(url):
+    study = create_study(url, "s", space=Space({"a": Integer(0, 7), "b": Integer(0, 7)}), seed=0)
+    subprocess.run([sys.executable, "-c", ASKING, "6", "5", url], check=True, timeout=200)
+    points = Counter(tuple(record.params.values()) for record in study.records())
+    assert len(points) == 30
+    assert max(points.values()) == 1
 
 
 def test_processes_that_start_together_agree_on_the_study(url):

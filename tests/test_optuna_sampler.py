@@ -26,6 +26,7 @@ from optuna.trial import TrialState, create_trial  # noqa: E402
 
 import innerloop as il  # noqa: E402
 from innerloop.integrations.optuna import InnerLoopSampler  # noqa: E402
+from innerloop.integrations.optuna_model import Model  # noqa: E402
 from innerloop.integrations.optuna_space import (  # noqa: E402
     at_quantile,
     external,
@@ -33,6 +34,7 @@ from innerloop.integrations.optuna_space import (  # noqa: E402
     parameter_of,
     searchable,
 )
+from innerloop.integrations.optuna_trials import PLAN  # noqa: E402
 
 HUB = Path(__file__).parents[1] / "docs" / "integrations" / "optunahub"
 optuna.logging.set_verbosity(optuna.logging.ERROR)
@@ -449,6 +451,39 @@ def test_workers_that_start_together_choose_different_points(tmp_path):
     assert np.linalg.norm(later - best) > 0.02
     earlier = np.array([one.suggest_float(name, 0.0, 1.0) for name in UNIT])
     assert np.linalg.norm(later - earlier) > 0.02
+
+
+@pytest.mark.parametrize("told", [0, 12])  # before there is a model, and with one
+@pytest.mark.parametrize("is_first", [True, False])
+def test_a_point_that_another_trial_takes_meanwhile_is_left_to_it(told, is_first, monkeypatch):
+    space = il.Space({"a": il.Integer(0, 3), "b": il.Integer(0, 3)})
+    study = optuna.create_study(sampler=InnerLoopSampler(space=space, seed=0))
+    everywhere = study.sampler.distributions
+    for _ in range(told):
+        trial = study.ask(everywhere)
+        study.tell(trial, trial.params["a"] + trial.params["b"])
+    both = [study.ask(), study.ask()]
+    rival, trial = both if is_first else both[::-1]
+    chosen, way = [], "choose" if told else "design"
+    choose = getattr(Model, way)
+
+    def then_others_write(*args, **kwargs):
+        point = choose(*args, **kwargs)
+        if not chosen:
+            study._storage.set_trial_system_attr(rival._trial_id, PLAN, point.params)
+        chosen.append(point.params)
+        return point
+
+    monkeypatch.setattr(Model, way, then_others_write)
+    values = {name: trial._suggest(name, each) for name, each in everywhere.items()}
+    assert values == chosen[-1] != chosen[0]
+    assert len(chosen) == 2
+    plans = [each.system_attrs[PLAN] for each in study.trials[told:]]
+    assert sorted(plans, key=str) == sorted([chosen[0], values], key=str)
+    # Everything is taken in the end, each point once, and asking goes on after that.
+    points = {tuple(study.ask(everywhere).params.values()) for _ in range(14 - told)}
+    assert len(points) == 14 - told
+    assert study.ask(everywhere).params
 
 
 def unfinished(params, age):

@@ -3,36 +3,59 @@
 from __future__ import annotations
 
 import os
-import tempfile
+import secrets
+import stat
 from pathlib import Path
+
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
 
 
 def write_text(path: str | os.PathLike[str], text: str) -> None:
-    """Write `text` to `path` at once: whoever reads, or dies, sees all of it or none."""
+    """Write `text` to `path` at once, as UTF-8; see `write_bytes`."""
+    write_bytes(path, text.encode("utf-8"))
+
+
+def write_bytes(path: str | os.PathLike[str], content: bytes) -> None:
+    """Write `content` to `path` at once: whoever reads, or dies, sees all of it or none.
+
+    A link is replaced, not followed; a pipe or a device is written to.
+    """
     target = Path(path)
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    if _is_stream(target):
+        target.write_bytes(content)
+        return
+    # A name that nobody can have guessed, and that must not be there.
+    beside = target.with_name(f".{secrets.token_hex(12)}.part")
+    handle = os.open(beside, _NEW, 0o666)
     try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
+        with os.fdopen(handle, "wb") as file:
+            _keep_mode(target, file.fileno())
+            file.write(content)
             file.flush()
             os.fsync(file.fileno())
-        _keep_mode(target, name)
-        os.replace(name, target)
+        os.replace(beside, target)
     except BaseException:
-        Path(name).unlink(missing_ok=True)
+        beside.unlink(missing_ok=True)
         raise
     _sync_directory(target.parent)
 
 
-def _keep_mode(target: Path, name: str) -> None:
-    """Give the new file the permissions of the old one, or those that new files have."""
-    if target.exists():
-        mode = target.stat().st_mode & 0o777
-    else:
-        mask = os.umask(0)
-        os.umask(mask)
-        mode = 0o666 & ~mask
-    os.chmod(name, mode)
+def _is_stream(target: Path) -> bool:
+    """Whether there is something that cannot be replaced, such as /dev/stdout."""
+    try:
+        mode = target.stat().st_mode
+    except OSError:
+        return False
+    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
+
+
+def _keep_mode(target: Path, handle: int) -> None:
+    """Give the new file the permissions of the old one, if that was a file of ours."""
+    if os.name != "posix" or not os.path.lexists(target):
+        return
+    old = target.lstat()
+    if stat.S_ISREG(old.st_mode) and old.st_uid == os.geteuid():
+        os.fchmod(handle, old.st_mode & 0o777)
 
 
 def _sync_directory(directory: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 import warnings
 from typing import Any
@@ -47,6 +48,9 @@ def main(arguments: list[str] | None = None) -> Any:
         split = given.index("--")
         given, words = given[:split], given[split + 1 :] or None
     warnings.simplefilter("ignore")  # they are for those who call a library
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # A terminal that lacks a character is no reason to end.
+        sys.stdout.reconfigure(errors="backslashreplace")
     try:
         app(given, prog_name="innerloop", obj=words)
     except InnerLoopError as error:

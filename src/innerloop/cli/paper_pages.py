@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from innerloop.atomic import write_text
 from innerloop.cli.output import message
 from innerloop.cli.paper_scope import (
     RESULTS,
@@ -94,7 +95,11 @@ def page(
     command = (
         f"innerloop paper run all {scope}\ninnerloop paper page {scope} --output {output.name}"
     )
-    output.write_text(page_of(everything, command=command, figures=paths, grid=whole))
+    text = page_of(everything, command=command, figures=paths, grid=whole)
+    try:
+        write_text(output, text)
+    except OSError as error:
+        raise InputError(f"cannot write {output}: {error.strerror or error}") from error
     message(f"{len(everything)} results: {output}")
 
 

@@ -104,7 +104,7 @@ def _summarize(study: Study, ran: Ran, plan: Plan, seconds: float) -> None:
     message(f"study {study.name!r}: {counts}; {ran.told} of them in this run, {seconds:.1f} s")
     if summary["best"] is not None:
         best = study.best()
-        params = ", ".join(f"{name}={_shown(value)}" for name, value in best.params.items())
+        params = ", ".join(f"{name}={cell(value)}" for name, value in best.params.items())
         message(f"best: {best.value:.6g} (trial {best.id}) at {params}")
     reasons = {
         "timeout": f"stopped after {plan.timeout} seconds",
@@ -118,11 +118,6 @@ def _summarize(study: Study, ran: Ran, plan: Plan, seconds: float) -> None:
         message(reasons[ran.stopped])
     elif ran.last_error:
         message(f"last failure: {ran.last_error}")
-
-
-def _shown(value: Any) -> str:
-    text = cell(value)
-    return text if text.isprintable() else ascii(text)
 
 
 def _command(words: list[str], names: tuple[str, ...]) -> Command:

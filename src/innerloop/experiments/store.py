@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from innerloop.atomic import write_text
+from innerloop.atomic import write_bytes, write_text
 from innerloop.errors import InputError
 from innerloop.experiments.jobs import Job, described, key
 from innerloop.experiments.table import Table, from_csv, to_csv
@@ -68,11 +68,16 @@ class Store:
         if Path(path).suffix != ".xz":
             raise InputError(f"results are packed into a .tar.xz file, got {path}")
         texts = {_name(job): self._text(job).encode() for job in jobs if self.has(job)}
-        with tarfile.open(path, "w:xz", preset=9) as packed:
+        whole = io.BytesIO()
+        with tarfile.open(fileobj=whole, mode="w:xz", preset=9) as packed:
             for name in sorted(texts):
                 entry = tarfile.TarInfo(name)  # without a date or an owner: always the same bytes
                 entry.size = len(texts[name])
                 packed.addfile(entry, io.BytesIO(texts[name]))
+        try:
+            write_bytes(path, whole.getvalue())
+        except OSError as error:
+            raise InputError(f"cannot write {path}: {error.strerror or error}") from error
         return len(texts)
 
     def _text(self, job: Job) -> str:

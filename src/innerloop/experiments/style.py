@@ -13,10 +13,13 @@ and `save` writes what it returns, the same bytes every time.
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
+
+from innerloop.atomic import write_bytes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -140,7 +143,14 @@ def new_figure(width: float = WIDTH, height: float = 2.4) -> Figure:
 def save(figure: Figure, path: str | Path) -> None:
     """Write a figure as SVG, PDF or PNG by the ending of the path; same figure, same bytes."""
     target = Path(path)
-    figure.savefig(target, dpi=200, metadata=_LEFT_OUT.get(target.suffix))
+    drawn = io.BytesIO()
+    figure.savefig(
+        drawn,
+        format=target.suffix.removeprefix(".") or None,
+        dpi=200,
+        metadata=_LEFT_OUT.get(target.suffix),
+    )
+    write_bytes(target, drawn.getvalue())
 
 
 def colormap(colors: tuple[str, ...]) -> Colormap:

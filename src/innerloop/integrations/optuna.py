@@ -8,7 +8,7 @@ import time
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -23,6 +23,7 @@ except ImportError as error:
 from innerloop import checks
 from innerloop.errors import InputError
 from innerloop.integrations.optuna_memory import Memory
+from innerloop.integrations.optuna_settling import Ask, Choice, settled
 from innerloop.integrations.optuna_space import (
     at_quantile,
     distribution_of,
@@ -34,7 +35,6 @@ from innerloop.integrations.optuna_trials import (
     about_to_choose,
     complete,
     known_of,
-    plan,
     running,
 )
 from innerloop.linalg import one_blas_thread
@@ -43,14 +43,6 @@ from innerloop.space.space import Space
 
 # Values of a parameter in so many consecutive trials that start a study are evenly spread.
 _SPREAD = 16
-
-
-class _Ask(NamedTuple):
-    """A trial that asks for parameters, and all trials of its study."""
-
-    study: Study
-    trial: FrozenTrial
-    trials: Sequence[FrozenTrial]
 
 
 class InnerLoopSampler(BaseSampler):
@@ -68,10 +60,11 @@ class InnerLoopSampler(BaseSampler):
     all parameters that are not in every trial; by default these are spread evenly, and modelled
     given the values that the trial has already, once there are results with them.
 
-    Running trials are pending points, also those of other processes on the same storage. Failed
-    trials, values that are not finite and trials that violate a constraint make their surroundings
-    less attractive (with "ei" and "pi"). A pruned trial counts with its last value, moved between
-    the median and the worst of the complete ones.
+    Running trials are pending points, also those of other processes on the same storage; of trials
+    that choose one point at the same moment, all but one at most choose again. Failed trials,
+    values that are not finite and trials that violate a constraint make their surroundings less
+    attractive (with "ei" and "pi"). A pruned trial counts with its last value, moved between the
+    median and the worst of the complete ones.
     """
 
     def __init__(
@@ -151,7 +144,7 @@ class InnerLoopSampler(BaseSampler):
             return self.distributions
         trials = study._get_trials(deepcopy=False, use_cache=True)
         with self._lock:
-            return self._memory_of(_Ask(study, trial, trials)).common_space(trials)
+            return self._memory_of(Ask(study, trial, trials)).common_space(trials)
 
     def sample_relative(
         self, study: Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]
@@ -165,9 +158,14 @@ class InnerLoopSampler(BaseSampler):
         with self._lock, one_blas_thread():  # other processes want the other cores
             # What others plan may have changed since any list of trials was kept.
             trials = study._get_trials(deepcopy=False, use_cache=False)
-            ask = _Ask(study, trial, trials)
-            chosen = self._choose(ask, space, startup, known_of(trial))
-            return chosen or (self._design(ask, space) if self._space is not None else {})
+            known = known_of(trial)
+
+            def choose(ask: Ask) -> Choice | None:
+                chosen = self._choose(ask, space, startup, known)
+                is_design = chosen is None and self._space is not None
+                return self._design(ask, space) if is_design else chosen
+
+            return settled(Ask(study, trial, trials), choose, self._settings.expire)
 
     def sample_independent(
         self,
@@ -185,14 +183,14 @@ class InnerLoopSampler(BaseSampler):
         if searchable(param_distribution):
             with self._lock, one_blas_thread():
                 trials = study._get_trials(deepcopy=False, use_cache=True)
-                ask = _Ask(study, trial, trials)
+                ask = Ask(study, trial, trials)
                 chosen = self._given_the_others(ask, param_name, param_distribution)
             if param_name in chosen:
                 return chosen[param_name]
         return self._spread(trial.number, param_name, param_distribution)
 
     def _given_the_others(
-        self, ask: _Ask, name: str, distribution: BaseDistribution
+        self, ask: Ask, name: str, distribution: BaseDistribution
     ) -> dict[str, Any]:
         """Values for parameters of this branch, given those that the trial has already.
 
@@ -210,24 +208,28 @@ class InnerLoopSampler(BaseSampler):
         startup = default_initial(len(space.keys() - known.names))
         if self._startup is not None:
             startup = min(startup, self._startup)
-        return self._choose(ask, space, startup, known, name)
+        return settled(
+            ask,
+            lambda ask: self._choose(ask, space, startup, known, name),
+            self._settings.expire,
+        )
 
     def _choose(
         self,
-        ask: _Ask,
+        ask: Ask,
         space: Mapping[str, BaseDistribution],
         startup: int,
         known: Known,
         *purpose: str,
-    ) -> dict[str, Any]:
-        """Values for a space, given some, or none as long as there are too few results."""
+    ) -> Choice | None:
+        """A point of a space, given some values; None as long as there are too few results."""
         started, number = time.perf_counter(), ask.trial.number
         model = self._memory_of(ask).model(space)
         finished = model.finished(ask.trials)
         sign = 1.0 if ask.study.direction == StudyDirection.MAXIMIZE else -1.0
         belief = model.believe(ask.study, finished, sign) if len(finished) >= startup else None
         if belief is None:
-            return {}
+            return None
         others = running(ask.trials, but=ask.trial, expire=self._settings.expire)
         chosen = model.choose(
             belief,
@@ -235,25 +237,27 @@ class InnerLoopSampler(BaseSampler):
             held=model.held(known),
             finished=finished,
             pending=model.places(others),
-            others=about_to_choose(others, number),
+            others=about_to_choose(others, number) + ask.rivals,
             started=started,
         )
-        plan(ask.study, ask.trial, {**known.planned, **chosen.params}, chosen)
-        return {name: external(each, chosen.params[name]) for name, each in space.items()}
+        return Choice.of(model, chosen, known.planned)
 
-    def _design(self, ask: _Ask, space: Mapping[str, BaseDistribution]) -> dict[str, Any]:
-        """Values for the whole space of a study that has just begun."""
+    def _design(self, ask: Ask, space: Mapping[str, BaseDistribution]) -> Choice:
+        """A point of the whole space of a study that has just begun."""
         started, model = time.perf_counter(), self._memory_of(ask).model(space)
         others = running(ask.trials, but=ask.trial, expire=self._settings.expire)
+        settings = self._settings
+        if ask.again:  # or those who met would meet again at the next point that is left
+            seed = self._seed_for(ask.trial.number, "again", str(ask.again))
+            settings = replace(settings, seed=seed)
         chosen = model.design(
             ask.trial.number,
-            settings=self._settings,
+            settings=settings,
             finished=model.finished(ask.trials),
             pending=model.places(others),
             started=started,
         )
-        plan(ask.study, ask.trial, chosen.params)
-        return {name: external(each, chosen.params[name]) for name, each in space.items()}
+        return Choice.of(model, chosen, {})
 
     def _spread(self, number: int, name: str, distribution: BaseDistribution) -> Any:
         """A random value, but evenly spread over trials that follow each other."""
@@ -267,7 +271,7 @@ class InnerLoopSampler(BaseSampler):
         state = np.random.SeedSequence([self.seed, number, *words]).generate_state(1, np.uint64)
         return int(state[0])
 
-    def _memory_of(self, ask: _Ask) -> Memory:
+    def _memory_of(self, ask: Ask) -> Memory:
         if self._memory is None or not self._memory.is_of(ask.study, ask.trials):
             self._memory = Memory(ask.study, ask.trials, self._space)
         return self._memory

@@ -74,12 +74,14 @@ def known_of(trial: FrozenTrial) -> Known:
     return Known({**fixed, **trial.params}, attributes.get(PLAN) or {})
 
 
-def plan(
-    study: Study, trial: FrozenTrial, values: dict[str, Any], chosen: Trial | None = None
-) -> None:
-    """Let others know what a trial is about to evaluate; chosen: with what was expected of it."""
+def plan(study: Study, trial: FrozenTrial, values: dict[str, Any]) -> None:
+    """Let others know what a trial is about to evaluate."""
     study._storage.set_trial_system_attr(trial._trial_id, PLAN, values)
-    if chosen is not None and chosen.prediction is not None:
+
+
+def expect(study: Study, trial: FrozenTrial, chosen: Trial) -> None:
+    """Keep what was expected of a trial, if the model has chosen it."""
+    if chosen.prediction is not None:
         certificate = None if chosen.certificate is None else asdict(chosen.certificate)
         expected = {"prediction": asdict(chosen.prediction), "certificate": certificate}
         study._storage.set_trial_system_attr(trial._trial_id, EXPECTED, expected)

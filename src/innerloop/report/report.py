@@ -10,6 +10,7 @@ import os
 from pathlib import Path
 
 from innerloop import checks, linalg
+from innerloop.atomic import write_text
 from innerloop.errors import InputError
 from innerloop.optimizer.optimizer import Optimizer
 from innerloop.report.page import page
@@ -29,14 +30,7 @@ def write_report(
     0 for none. The optimizer stays as it is.
     """
     target = Path(path)
-    text = html_of(optimizer, title=title, next_points=next_points)
-    beside = target.with_name(f".{target.name}.{os.getpid()}")
-    try:
-        beside.write_text(text, encoding="utf-8")
-        beside.replace(target)
-    except BaseException:
-        beside.unlink(missing_ok=True)
-        raise
+    write_text(target, html_of(optimizer, title=title, next_points=next_points))
     return target
 
 

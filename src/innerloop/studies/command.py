@@ -1,7 +1,8 @@
 """A command with {name} placeholders.
 
 Values reach a shell through its environment: a placeholder becomes the expansion of a variable, so
-that no value is ever read as a part of the command.
+that no value is ever read as a part of the command. A command is refused when it is made if a
+placeholder in it would not stand for exactly its value.
 """
 
 from __future__ import annotations
@@ -11,14 +12,15 @@ import os
 import re
 import subprocess
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from innerloop.studies.errors import StudyError
+from innerloop.studies.shell import MARK, Slot, expanding
 
-_TOKEN = re.compile(r"\{\{|\}\}|\{[^{}]*\}|[{}]|\\.|['\"]|[^{}\\'\"]+|\\", re.DOTALL)
+_TOKEN = re.compile(r"\{\{|\}\}|\{[^{}]*\}|[{}]|[^{}]+")
 _PREFIX = "INNERLOOP_PARAM_"
 # Only the end of what a command prints is looked at.
 _TAIL = 65536
@@ -43,6 +45,14 @@ class Command:
         for word in self.words:
             for token in _TOKEN.findall(word):
                 self._check(token, word)
+            if MARK in word:
+                raise StudyError(f"a command cannot have NUL characters in it, got {word!r}")
+        if self._is_shell:
+            self.shell_text()
+
+    @property
+    def _is_shell(self) -> bool:
+        return len(self.words) == 1
 
     def to_dict(self) -> dict[str, Any]:
         """Ready for JSON."""
@@ -51,18 +61,17 @@ class Command:
     def run(self, params: Mapping[str, Any], folder: Path = Path()) -> Output:
         """Run the command in a folder to its end."""
         texts = {name: text_of(value) for name, value in params.items()}
-        numbers = {name: f"{_PREFIX}{k}" for k, name in enumerate(self.names)}
-        environment = {**os.environ, **{numbers[name]: texts[name] for name in self.names}}
-        is_shell = len(self.words) == 1
+        variables = self._variables()
+        environment = {**os.environ, **{variables[name]: texts[name] for name in self.names}}
         command: Any = [_filled(word, texts) for word in self.words]
-        if is_shell:
-            command = _shell_text(self.words[0], numbers)
+        if self._is_shell:
+            command = self.shell_text()
         # Files, not pipes: what a command leaves running may hold a pipe open for ever.
         with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
             try:
                 status = subprocess.run(
                     command,
-                    shell=is_shell,
+                    shell=self._is_shell,
                     cwd=folder,
                     env=environment,
                     stdin=subprocess.DEVNULL,
@@ -74,11 +83,21 @@ class Command:
                 return Output(127, "", str(error))
             return Output(status, _last_line(out), _last_line(err))
 
+    def shell_text(self) -> str:
+        """The text for the shell, with expansions of variables in place of placeholders."""
+        tokens, variables = _TOKEN.findall(self.words[0]), self._variables()
+        slots = [Slot(token, variables[token[1:-1]]) for token in tokens if _is_name(token)]
+        marked = "".join(MARK if _is_name(token) else _literal(token) for token in tokens)
+        return expanding(marked, slots)
+
+    def _variables(self) -> dict[str, str]:
+        """The variable of the environment that has the value, by name of a parameter."""
+        return {name: f"{_PREFIX}{k}" for k, name in enumerate(self.names)}
+
     def _check(self, token: str, word: str) -> None:
         if token in ("{", "}") or token == "{}":
             raise StudyError(f"{token} in {word!r}: literal braces are written {{{{ and }}}}")
-        is_name = token.startswith("{") and token != "{{"
-        if is_name and token[1:-1] not in self.names:
+        if _is_name(token) and token[1:-1] not in self.names:
             have = ", ".join(f"{{{name}}}" for name in self.names)
             raise StudyError(
                 f"{word!r} names {token}, but the space has {have}; "
@@ -93,41 +112,16 @@ def text_of(value: Any) -> str:
 
 def _filled(word: str, texts: Mapping[str, str]) -> str:
     """A word that no shell will read, with values in place of placeholders."""
-    return "".join(_plain(token, texts) for token in _TOKEN.findall(word))
+    tokens = _TOKEN.findall(word)
+    return "".join(texts[t[1:-1]] if _is_name(t) else _literal(t) for t in tokens)
 
 
-def _plain(token: str, texts: Mapping[str, str]) -> str:
-    if token in ("{{", "}}"):
-        return token[0]
-    return texts[token[1:-1]] if token.startswith("{") else token
+def _is_name(token: str) -> bool:
+    return token.startswith("{") and token != "{{"
 
 
-def _shell_text(word: str, variables: Mapping[str, str]) -> str:
-    """A text for the shell, with expansions of variables in place of placeholders."""
-    quote, parts = "", []
-    for token in _tokens(word):
-        if token in ("'", '"') and quote in ("", token):
-            quote = "" if quote else token
-        if token.startswith("{") and token != "{{":
-            expansion = f"${{{variables[token[1:-1]]}}}"
-            # A placeholder stands for one word, whatever quotes are around it.
-            parts.append({"": f'"{expansion}"', '"': expansion, "'": f"'\"{expansion}\"'"}[quote])
-        else:
-            parts.append(token[0] if token in ("{{", "}}") else token)
-    return "".join(parts)
-
-
-def _tokens(word: str) -> Iterable[str]:
-    """Tokens of a shell text; a backslash means nothing within single quotes."""
-    in_single = False
-    for token in _TOKEN.findall(word):
-        if token == "'":
-            in_single = not in_single
-        if in_single and token == "\\'":
-            in_single = False
-            yield from ("\\", "'")
-        else:
-            yield token
+def _literal(token: str) -> str:
+    return token[0] if token in ("{{", "}}") else token
 
 
 def _last_line(file: Any) -> str:

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
 _ATTRIBUTE, _VERSION = "innerloop", 1
 _LONGEST_ERROR = 2000
+# Databases do not look for numbers that their columns cannot hold.
+_LARGEST_NUMBER = 2**31 - 1
 #: Told trials whose owner is gone.
 DIED = "its worker died"
 
@@ -169,12 +171,15 @@ class Study:
 
     def _key(self, trial: int) -> int:
         """The id which the database has for a trial."""
+        missing = InputError(f"there is no trial {trial} in study {self.name!r}")
+        if not 0 <= trial <= _LARGEST_NUMBER:
+            raise missing
         with storage_errors(self.url):
             try:
                 storage = self.optuna._storage
                 return storage.get_trial_id_from_study_id_trial_number(self.optuna._study_id, trial)
             except KeyError as error:
-                raise InputError(f"there is no trial {trial} in study {self.name!r}") from error
+                raise missing from error
 
     def _trials(self, *states: TrialState) -> list[FrozenTrial]:
         with storage_errors(self.url):

@@ -1,0 +1,88 @@
+"""Points that one trial alone has, also when processes choose at the same moment.
+
+What is chosen is written down, and then it is looked at what others have written meanwhile. Of two
+trials that chose one point at least the one that wrote it later sees the other, and chooses again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from optuna.study import Study
+from optuna.trial import FrozenTrial
+
+from innerloop.checks import Array
+from innerloop.integrations.optuna_model import Model
+from innerloop.integrations.optuna_space import external
+from innerloop.integrations.optuna_trials import expect, plan, running
+from innerloop.optimizer.trials import Trial
+
+# Coordinates in the unit cube that differ by no more are as good as the same.
+_SAME = 1e-3
+# Whoever has met others so often stays where they are.
+_ROUNDS = 10
+
+
+class Ask(NamedTuple):
+    """A trial that asks for parameters, and all trials of its study.
+
+    rivals: how many trials with lower numbers have chosen the same point before. again: how often
+    this trial has chosen before.
+    """
+
+    study: Study
+    trial: FrozenTrial
+    trials: Sequence[FrozenTrial]
+    rivals: int = 0
+    again: int = 0
+
+
+class Choice(NamedTuple):
+    """A point of a model's space. planned: what others are to know. values: as Optuna has them."""
+
+    model: Model
+    point: Trial
+    planned: dict[str, Any]
+    values: dict[str, Any]
+
+    @staticmethod
+    def of(model: Model, point: Trial, planned: Mapping[str, Any]) -> Choice:
+        """A point that the model chose, beside what was planned before."""
+        chosen = model.distributions.items()
+        values = {name: external(each, point.params[name]) for name, each in chosen}
+        return Choice(model, point, {**planned, **point.params}, values)
+
+
+def settled(
+    ask: Ask, choose: Callable[[Ask], Choice | None], expire: float | None
+) -> dict[str, Any]:
+    """Values that are chosen, and seen by others from now on; none if nothing is chosen."""
+    choice = choose(ask)
+    while choice is not None:
+        before = _places(choice.model, ask, expire)
+        plan(ask.study, ask.trial, choice.planned)
+        latest = ask._replace(trials=ask.study._get_trials(deepcopy=False, use_cache=False))
+        met = _met(choice, before, _places(choice.model, latest, expire))
+        if not met or ask.again >= _ROUNDS:
+            expect(ask.study, ask.trial, choice.point)
+            return choice.values
+        lower = sum(number < ask.trial.number for number in met)
+        ask = latest._replace(rivals=lower, again=ask.again + 1)
+        choice = choose(ask)
+    return {}
+
+
+def _places(model: Model, ask: Ask, expire: float | None) -> dict[int, Array]:
+    """Coordinates (d,) of all other trials that are under way or have finished, by number."""
+    under_way = model.places(running(ask.trials, but=ask.trial, expire=expire))
+    finished = {each.number: each.place.x for each in model.finished(ask.trials)}
+    return {**finished, **{place.trial.id: place.x for place in under_way}}
+
+
+def _met(choice: Choice, before: Mapping[int, Array], now: Mapping[int, Array]) -> list[int]:
+    """Numbers of trials that have come to be at the same place since it was chosen."""
+    x = choice.model.space.encode(choice.point.params)
+    new = {n: at for n, at in now.items() if n not in before or (before[n] != at).any()}
+    return [number for number, at in new.items() if np.abs(at - x).max() <= _SAME]

@@ -64,7 +64,7 @@ def test_samples_projections_and_neighbours_are_valid(domain):
     assert is_valid(domain, projected)
     np.testing.assert_allclose(domain.project(projected), projected, atol=1e-9)
     sets = X[:6].reshape(3, 2, 6)
-    neighbours, owner = domain.neighbours(sets, rng)
+    neighbours, owner, slot = domain.neighbours(sets, rng)
     assert is_valid(domain, neighbours)
     assert set(owner) == {0, 1, 2}
     changed = (neighbours != sets[owner]).any(axis=-1)

@@ -15,12 +15,13 @@ from innerloop.acquisition.utility import Utility
 from innerloop.batches.problem import NEAR, Filled, Problem, near
 from innerloop.checks import Array
 from innerloop.maximizers.budget import Allowance
+from innerloop.maximizers.exchange import Exchange
 from innerloop.maximizers.lbfgs import LBFGS
 
 # More coordinates can suit themselves to more draws.
 _DRAWS_PER_QUERY = 128
 _FEWEST_DRAWS, _MOST_DRAWS = 512, 1024
-_ASCENT = LBFGS(tolerance=2e-4, steps=80, patience=3)
+_ASCENT = Exchange(LBFGS(tolerance=2e-4, steps=80, patience=3), searches=1)
 # Values are reported from other draws than the ascent saw, which it may have come to suit.
 _REPORT_DRAWS = 1024
 

@@ -20,6 +20,7 @@ from innerloop.batches.refine import refine
 from innerloop.batches.rounds import IncrementalRounds
 from innerloop.checks import Array
 from innerloop.maximizers.budget import Allowance
+from innerloop.maximizers.exchange import Exchange
 from innerloop.maximizers.lbfgs import LBFGS
 from innerloop.maximizers.objective import Solution
 from innerloop.maximizers.starts import Pool, make_pool
@@ -38,7 +39,7 @@ _CHOICES, _FEW_QUERIES = 2, 4
 _UNTIL_MAXIMA, _UNTIL_ASCENT = 0.5, 0.9
 # A few steps each: enough to tell the hills apart, not so many that their climbers meet.
 _SEARCH = LBFGS(tolerance=1e-3, steps=5, patience=100)
-_CONVERGE = LBFGS(tolerance=1e-4, patience=3)
+_CONVERGE = Exchange(LBFGS(tolerance=1e-4, patience=3), searches=1)
 _CERTIFY = LBFGS(tolerance=1e-3, steps=8, patience=4)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,6 +14,17 @@ from innerloop.checks import Array
 from innerloop.errors import InputError
 from innerloop.maximizers import polytope
 from innerloop.maximizers.discrete import Discrete
+
+
+class Neighbours(NamedTuple):
+    """Query sets (N, q, d), each one move away from another set: which one, (N,), and where, (N,).
+
+    Slots number the discrete values of a query set, query by query.
+    """
+
+    sets: Array
+    owner: NDArray[np.intp]
+    slot: NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,27 +94,31 @@ class Domain:
             X[outside] = self._wander(int(outside.sum()), generator)
         return X
 
-    def neighbours(
-        self, X: Array, generator: np.random.Generator
-    ) -> tuple[Array, NDArray[np.intp]]:
-        """Query sets that differ from one of X (R, q, d) in one discrete value of one query.
-
-        Returns them (N, q, d), and the index of the set that each is a neighbour of: (N,).
-        """
-        q = X.shape[1]
+    def neighbours(self, X: Array, generator: np.random.Generator) -> Neighbours:
+        """Query sets that differ from one of X (R, q, d) in one discrete value of one query."""
+        q, blocks = X.shape[1], len(self.discrete)
         queries = X.reshape(-1, self.d)
-        places, owners = [], []
-        for block in self.discrete:
+        places, owners, slots = [], [], []
+        for number, block in enumerate(self.discrete):
             moves = block.moves(queries[:, block.columns], generator)
             owner, _ = np.nonzero(moves.possible)
             moved = queries[owner]
             moved[:, block.columns] = moves.places[moves.possible]
             places.append(moved)
             owners.append(owner)
-        owner = np.concatenate(owners)
+            slots.append(owner % q * blocks + number)
+        owner, moved = np.concatenate(owners), np.concatenate(places)
         sets = X[owner // q]
-        sets[np.arange(len(owner)), owner % q] = self.project(np.concatenate(places))
-        return sets, owner // q
+        # Where there are no inequalities, moves lead from valid places to valid places.
+        sets[np.arange(len(owner)), owner % q] = moved if self.is_box else self.project(moved)
+        return Neighbours(sets, owner // q, np.concatenate(slots))
+
+    def slots(self, q: int) -> NDArray[np.intp]:
+        """To which discrete value each coordinate of q queries belongs, -1 for none: (q, d)."""
+        slot = np.full((q, self.d), -1)
+        for number, block in enumerate(self.discrete):
+            slot[:, block.columns] = (np.arange(q) * len(self.discrete) + number)[:, None]
+        return slot
 
     def _wander(self, size: int, generator: np.random.Generator) -> Array:
         """Points reached from the interior by random steps."""

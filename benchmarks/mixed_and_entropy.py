@@ -222,7 +222,9 @@ def compare(cell: tuple[str, str, int, bool, int, int], seeds: int, workers: lis
     space = f"{reals} reals" + (", mixed" if mixed else "")
     faster = "{:.2f} ({:.2f} to {:.2f})".format(*times)
     milliseconds = f"{1e3 * np.mean(there):.1f} | {1e3 * np.mean(here):.1f}"
-    return f"| {acquisition} | {way} | {space} | {n} | {q} | {milliseconds} | {faster} | {quality} |"
+    return (
+        f"| {acquisition} | {way} | {space} | {n} | {q} | {milliseconds} | {faster} | {quality} |"
+    )
 
 
 def main() -> None:

@@ -21,7 +21,12 @@ from innerloop.maximizers.lbfgs import LBFGS
 # More coordinates can suit themselves to more draws.
 _DRAWS_PER_QUERY = 128
 _FEWEST_DRAWS, _MOST_DRAWS = 512, 1024
-_ASCENT = Exchange(LBFGS(tolerance=2e-4, steps=80, patience=3), searches=1)
+_ASCENT = Exchange(
+    LBFGS(tolerance=2e-4, steps=80, patience=3),
+    again=LBFGS(tolerance=2e-4, steps=6),
+    searches=1,
+    rounds=3,
+)
 # Values are reported from other draws than the ascent saw, which it may have come to suit.
 _REPORT_DRAWS = 1024
 

@@ -31,6 +31,7 @@ _STARTS = 32
 _SPREAD_FROM = 160
 _NEIGHBOURS, _NEIGHBOURS_PER_QUERY = 64, 6
 _FROM_POOL = 32
+_FROM_MOVES = 256
 _TO_THE_TOP = 8
 # Small batches are chosen twice and climb together: they have fewer ways to make up for a query
 # on the wrong hill.
@@ -38,9 +39,10 @@ _CHOICES, _FEW_QUERIES = 2, 4
 # Shares of the budget after which the local maxima and the joint ascent must be done.
 _UNTIL_MAXIMA, _UNTIL_ASCENT = 0.5, 0.9
 # A few steps each: enough to tell the hills apart, not so many that their climbers meet.
-_SEARCH = LBFGS(tolerance=1e-3, steps=5, patience=100)
+_SHORT = LBFGS(tolerance=1e-3, steps=4, patience=100)
+_SEARCH = Exchange(LBFGS(tolerance=1e-3, steps=5, patience=100), again=_SHORT, rounds=2)
 _CONVERGE = Exchange(LBFGS(tolerance=1e-4, patience=3), searches=1)
-_CERTIFY = LBFGS(tolerance=1e-3, steps=8, patience=4)
+_CERTIFY = Exchange(LBFGS(tolerance=1e-3, steps=8, patience=4), again=_SHORT, rounds=2)
 
 
 def fill_thoroughly(problem: Problem) -> Filled:
@@ -95,7 +97,7 @@ def _spread_out(points: Array, problem: Problem) -> list[int]:
 
 
 def _candidates(problem: Problem, maxima: Solution, pool: Pool) -> Array:
-    """Local maxima, points around them, and the best of the pool."""
+    """Local maxima, points around them and one discrete move away, and the best of the pool."""
     tops, generator = maxima.X[:, 0], problem.generator
     number = max(_NEIGHBOURS, _NEIGHBOURS_PER_QUERY * problem.q)
     # Better maxima get more neighbours, near and far in units of the lengthscales.
@@ -104,7 +106,11 @@ def _candidates(problem: Problem, maxima: Solution, pool: Pool) -> Array:
     reach = generator.random((number, 1)) / np.sqrt(problem.domain.d)
     around = chosen + reach * unit * generator.standard_normal(chosen.shape)
     spare = problem.domain.sample(problem.q, generator)  # never fewer than are needed
-    return np.concatenate([tops, problem.domain.project(around), pool.points[:_FROM_POOL], spare])
+    parts = [tops, problem.domain.project(around), pool.points[:_FROM_POOL], spare]
+    if problem.domain.discrete:
+        moved = problem.domain.neighbours(maxima.X[:_TO_THE_TOP], generator).sets[:, 0]
+        parts.append(moved[:_FROM_MOVES])
+    return np.concatenate(parts)
 
 
 def _certified(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import NamedTuple
 
 import numpy as np
@@ -96,22 +97,24 @@ class Domain:
 
     def neighbours(self, X: Array, generator: np.random.Generator) -> Neighbours:
         """Query sets that differ from one of X (R, q, d) in one discrete value of one query."""
-        q, blocks = X.shape[1], len(self.discrete)
-        queries = X.reshape(-1, self.d)
-        places, owners, slots = [], [], []
-        for number, block in enumerate(self.discrete):
-            moves = block.moves(queries[:, block.columns], generator)
-            owner, _ = np.nonzero(moves.possible)
-            moved = queries[owner]
-            moved[:, block.columns] = moves.places[moves.possible]
-            places.append(moved)
-            owners.append(owner)
-            slots.append(owner % q * blocks + number)
-        owner, moved = np.concatenate(owners), np.concatenate(places)
-        sets = X[owner // q]
-        # Where there are no inequalities, moves lead from valid places to valid places.
-        sets[np.arange(len(owner)), owner % q] = moved if self.is_box else self.project(moved)
-        return Neighbours(sets, owner // q, np.concatenate(slots))
+        q, queries = X.shape[1], X.reshape(-1, self.d)
+        moves = [each.moves(queries[:, each.columns], generator) for each in self.discrete]
+        counts = [each.possible.shape[1] for each in moves]
+        moved = np.repeat(queries[:, None], sum(counts), axis=1)
+        for each, there, last in zip(self.discrete, moves, accumulate(counts), strict=True):
+            moved[:, last - there.possible.shape[1] : last, each.columns] = there.places
+        possible = np.concatenate([each.possible for each in moves], axis=1)
+        query, move = np.nonzero(possible)
+        places = moved[possible]
+        if not self.is_box:
+            within = self.project(places)
+            # Values that leave the others nowhere to be cannot be moved to.
+            kept = (within == places)[:, ~self.continuous].all(axis=1)
+            query, move, places = query[kept], move[kept], within[kept]
+        sets = X[query // q]
+        sets[np.arange(len(query)), query % q] = places
+        block = np.repeat(np.arange(len(moves)), counts)
+        return Neighbours(sets, query // q, query % q * len(moves) + block[move])
 
     def slots(self, q: int) -> NDArray[np.intp]:
         """To which discrete value each coordinate of q queries belongs, -1 for none: (q, d)."""

@@ -13,9 +13,6 @@ from innerloop.maximizers.domain import Domain, Neighbours
 from innerloop.maximizers.objective import Maximizer, Solution
 from innerloop.maximizers.query_sets import best_of
 
-# A round that raises the best by less than this share of what all rounds have is the last.
-_WORTHWHILE = 0.1
-
 
 @dataclass(frozen=True)
 class Exchange:
@@ -26,13 +23,15 @@ class Exchange:
     on, and each search goes on from the best of these; searches that no move helps have ended.
     Nothing is rounded: only valid query sets are ever valued.
 
-    searches: how many go on after the first ascent; rounds: ascents at most; neighbours: how many
-    are valued at most for each search and round.
+    again: the maximizer of later ascents, which begin near the end of an earlier one; the same if
+    None. searches: how many go on after the first ascent; rounds: later ascents at most;
+    neighbours: how many are valued at most for each search and round.
     """
 
     maximizer: Maximizer
+    again: Maximizer | None = None
     searches: int = 8
-    rounds: int = 8
+    rounds: int = 4
     neighbours: int = 256
 
     def __call__(
@@ -42,21 +41,15 @@ class Exchange:
         domain: Domain,
         generator: np.random.Generator,
     ) -> Solution:
-        """Maximize from `starts` until moves hardly help or the allowance is spent."""
+        """Maximize from `starts` until no move helps or the allowance is spent."""
         solution = self.maximizer(allowance, starts, domain, generator)
         ends = [solution]
-        first = top = float(solution.value[0])
         for _ in range(self.rounds if domain.discrete else 0):
             better = self._moved(solution.X[: self.searches], allowance, domain, generator)
             if not len(better) or not allowance.affordable(len(better)):
                 break
-            solution = self.maximizer(allowance, better, domain, generator)
+            solution = (self.again or self.maximizer)(allowance, better, domain, generator)
             ends.append(solution)
-            before, top = top, max(top, float(solution.value[0]))
-            if not np.isfinite(first):
-                first = top
-            elif top - before <= _WORTHWHILE * (top - first):
-                break
         return best_of(sum(len(end.value) for end in ends), *ends)
 
     def _moved(

@@ -152,7 +152,8 @@ class Worker:
 
     def __call__(self, task: Job) -> tuple[float, np.ndarray]:
         """CPU seconds, and the batch."""
-        assert self._process.stdin is not None and self._process.stdout is not None
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
         print(json.dumps(asdict(task)), file=self._process.stdin, flush=True)
         seconds, X = json.loads(self._process.stdout.readline())
         return seconds, np.array(X)

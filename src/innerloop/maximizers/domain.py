@@ -27,6 +27,10 @@ class Neighbours(NamedTuple):
     owner: NDArray[np.intp]
     slot: NDArray[np.intp]
 
+    def keep(self, rows: NDArray[np.intp]) -> Neighbours:
+        """Some of them, by index."""
+        return Neighbours(self.sets[rows], self.owner[rows], self.slot[rows])
+
 
 @dataclass(frozen=True, eq=False)
 class Domain:

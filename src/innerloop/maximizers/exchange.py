@@ -59,13 +59,12 @@ class Exchange:
         near = domain.neighbours(X, generator)
         if len(near.sets) > self.neighbours * len(X):
             rows = generator.choice(len(near.sets), self.neighbours * len(X), replace=False)
-            near = Neighbours(*(each[rows] for each in near))
+            near = near.keep(rows)
         here, there = _together(X, near.sets, allowance)
-        helps = there > here[near.owner[: len(there)]]
-        if not helps.any():
+        helps = np.flatnonzero(there > here[near.owner[: len(there)]])
+        if not len(helps):
             return X[:0]
-        helpful = Neighbours(*(each[: len(there)][helps] for each in near))
-        sets, owner = _combined(X, helpful, there[helps], domain)
+        sets, owner = _combined(X, near.keep(helps), there[helps], domain)
         if (np.diff(owner) > 0).all():
             return _distinct(sets)  # single moves, which are valued already
         here, there = _together(X, sets, allowance)
@@ -122,4 +121,5 @@ def _best_of_each(owner: NDArray[np.intp], value: Array, size: int) -> NDArray[n
 def _distinct(sets: Array) -> Array:
     """Without repetitions: searches that have met go on as one."""
     same = (sets[:, None] == sets).all(axis=(2, 3))
-    return sets[np.argmax(same, axis=1) == np.arange(len(sets))]
+    distinct: Array = sets[np.argmax(same, axis=1) == np.arange(len(sets))]
+    return distinct

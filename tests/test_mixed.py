@@ -64,11 +64,18 @@ def test_samples_projections_and_neighbours_are_valid(domain):
     assert is_valid(domain, projected)
     np.testing.assert_allclose(domain.project(projected), projected, atol=1e-9)
     sets = X[:6].reshape(3, 2, 6)
-    neighbours, owner = domain.neighbours(sets, rng)
+    neighbours, owner, slot = domain.neighbours(sets, rng)
     assert is_valid(domain, neighbours)
     assert set(owner) == {0, 1, 2}
     changed = (neighbours != sets[owner]).any(axis=-1)
     assert (changed.sum(axis=1) == 1).all()  # one query each
+    for moved, before, where in zip(neighbours, sets[owner], slot, strict=True):
+        query, block = divmod(where, 3)
+        columns = domain.discrete[block].columns
+        assert (moved[query, columns] != before[query, columns]).any()
+        for other in {0, 1, 2} - {block}:
+            columns = domain.discrete[other].columns
+            np.testing.assert_array_equal(moved[:, columns], before[:, columns])
 
 
 def test_projection_keeps_discrete_values_and_is_the_nearest():
@@ -148,6 +155,67 @@ def test_exchange_finds_the_best_combination(maximizer, seed):
     assert best - (1e-4 if isinstance(maximizer, LBFGS) else 0.05) < solution.value[0] < best + 1e-9
 
 
+class Watched:
+    """An objective of levels and categories alone, which is only ever asked about valid points."""
+
+    def __init__(self, domain, grade):
+        self.domain, self.grade = domain, grade
+
+    def value(self, X):
+        assert is_valid(self.domain, X)
+        level, kind = LEVELS.level(X[..., 1]), np.argmax(X[..., 3:], axis=-1)
+        return self.grade(level, LOGARITHMIC.level(X[..., 2]), kind)
+
+    def value_and_grad(self, X):
+        return self.value(X), np.zeros_like(X)
+
+
+@pytest.mark.parametrize("q", [1, 3])
+def test_moves_that_do_not_hinder_one_another_are_made_at_once(q):
+    """Every query has its own favourite values: one round finds all of them."""
+    rng = np.random.default_rng(q)
+    of_level, of_kind = rng.random((q, 4)), rng.random((q, 3))
+    queries = np.arange(q)
+
+    def grade(level, _, kind):
+        return (of_level[queries, level] + of_kind[queries, kind]).sum(axis=-1)
+
+    allowance = Allowance(Watched(DOMAIN, grade), Meter(Budget()))
+    starts = DOMAIN.sample(5 * q, rng).reshape(5, q, 6)
+    solution = Exchange(LBFGS(), rounds=1)(allowance, starts, DOMAIN, rng)
+    best = (of_level.max(axis=1) + of_kind.max(axis=1)).sum()
+    assert solution.value[0] == pytest.approx(best)
+
+
+@pytest.mark.parametrize("domain", [DOMAIN, CUT], ids=["box", "cut"])
+@pytest.mark.parametrize("seed", range(4))
+def test_moves_that_hinder_one_another_are_not_made_together(domain, seed):
+    """With any table of values, a round ends at least as high as the best single move."""
+    table = np.random.default_rng(seed).random((2, 4, 50, 3))
+
+    def grade(level, fine, kind):
+        return table[np.arange(2), level, fine, kind].prod(axis=-1)
+
+    objective = Watched(domain, grade)
+    start = domain.sample(2, np.random.default_rng(seed)).reshape(1, 2, 6)
+    neighbours = domain.neighbours(start, np.random.default_rng(9)).sets
+    allowance = Allowance(objective, Meter(Budget()))
+    search = Exchange(LBFGS(), rounds=1)
+    solution = search(allowance, start, domain, np.random.default_rng(9))
+    assert solution.value[0] >= objective.value(neighbours).max()
+    assert solution.value[0] == objective.value(solution.X[:1])[0]
+
+
+def test_exchange_keeps_to_its_budget():
+    hills = Hills(DOMAIN, 0)
+    for evaluations in (1, 24, 30, 100, 300):
+        meter = Meter(Budget(evaluations=evaluations))
+        rng = np.random.default_rng(0)
+        starts = DOMAIN.sample(24, rng)[:, None]
+        Exchange(LBFGS())(Allowance(hills, meter), starts, DOMAIN, rng)
+        assert meter.evaluations <= evaluations
+
+
 def posterior_over(domain, n, seed):
     rng = np.random.default_rng(seed)
     X = domain.sample(n, rng)
@@ -194,6 +262,22 @@ def test_batches_over_mixed_domains(q):
     ]
     assert batch.value > np.max(random)
     assert batch.value <= batch.upper_bound * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_batches_of_categories_are_as_good_as_exact_greedy_ones(seed):
+    """Ten yes-or-no values have few enough combinations to go through all of them."""
+    rng = np.random.default_rng(seed)
+    domain = make_domain(10, discrete=tuple(Ordinal(i, 2) for i in range(10)))
+    everything = np.array(list(product([0.0, 1.0], repeat=10)))
+    gp = il.GaussianProcess(il.Matern52(np.full(10, 1.5)), noise=1e-6)
+    X = everything[rng.choice(1024, 30, replace=False)]
+    posterior = gp.condition(X, il.prior_draws(gp, 10, seed=seed)(X)[0])
+    utility = il.ExpectedImprovement(float(posterior.fitted.max()))
+    exact = il.suggest(posterior, 4, utility, candidates=everything, seed=0)
+    found = il.suggest(posterior, 4, utility, domain=domain, seed=0)
+    joint = il.Joint(utility, posterior, il.sobol_normal(2048, 4, seed=1))
+    assert joint.value(found.X[None])[0] >= 0.98 * joint.value(exact.X[None])[0]
 
 
 def test_domain_and_other_limits_exclude_each_other():

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import softmax, xlogy
 
 from innerloop import checks, linalg
 from innerloop.acquisition.draws import sobol_normal
 from innerloop.acquisition.lookahead import LookaheadEstimator
 from innerloop.acquisition.shards import Evaluation
+from innerloop.acquisition.softmax_of_sums import mean_softmax
 from innerloop.checks import Array
 from innerloop.errors import InputError
 from innerloop.surrogate.gaussian_process import Posterior
@@ -61,25 +61,23 @@ class _EntropySearchEstimator(LookaheadEstimator):
         self.temperature = temperature
 
     def floats_per_set(self, m: int, q: int) -> int:
-        return q * self.extended.n + 3 * m * len(self.z_b) * len(self.points)
+        pairs, rows = m * len(self.z_b), m + len(self.z_b) + len(self.points)
+        return q * self.extended.n + 2 * pairs + 4 * rows * len(self.points)
 
     def grade(self, sway: Array, z: Array, gradient: bool) -> Evaluation:
         m, p = z.shape[0], self.pending
-        means = self.outlook.pending_mean(z[:, :p]) + z[:, p:] @ sway  # (R, m, B)
-        cov = self.outlook.cov - sway.swapaxes(-1, -2) @ sway
-        L = linalg.cholesky(cov, self.outlook.scale)
-        residual = self.z_b @ L.swapaxes(-1, -2)  # (R, m_b, B)
-        paths = means[:, :, None, :] + residual[:, None, :, :]
-        events = softmax(paths / self.temperature, axis=-1)  # eq. 13
-        chance = events.mean(axis=2)  # (R, m, B): where the best is, given each outcome
-        value = xlogy(chance, chance).sum(axis=-1).mean(axis=1)
+        learnt = self.outlook.pending_shift(z[:, :p]) + z[:, p:] @ sway  # (R, m, B)
+        L = linalg.cholesky(self.outlook.cov - sway.swapaxes(-1, -2) @ sway, self.outlook.scale)
+        unknown = self.outlook.mean + self.z_b @ L.swapaxes(-1, -2)  # (R, m_b, B)
+        cold = 1.0 / self.temperature
+        # Where the best is, given each outcome (eq. 13): (R, m, B).
+        chance, pullback = mean_softmax(cold * learnt, cold * unknown)
+        log_chance = np.log(np.maximum(chance, np.finfo(float).tiny))
+        value = np.vecdot(chance, log_chance).sum(axis=1) / m
         if not gradient:
             return value, None
-        d_chance = (np.log(np.maximum(chance, np.finfo(float).tiny)) + 1.0)[:, :, None, :]
-        d_paths = d_chance - (events * d_chance).sum(axis=-1, keepdims=True)
-        d_paths *= events
-        d_paths *= 1.0 / (self.temperature * m * len(self.z_b))
-        d_sway = z[:, p:].T @ d_paths.sum(axis=2)
-        d_L = d_paths.sum(axis=1).swapaxes(-1, -2) @ self.z_b
+        d_learnt, d_unknown = pullback(log_chance * (cold / m))
+        d_L = d_unknown.swapaxes(-1, -2) @ self.z_b
+        d_sway = z[:, p:].T @ d_learnt
         d_sway -= 2.0 * sway @ linalg.cholesky_pullback(L, d_L)
         return value, d_sway

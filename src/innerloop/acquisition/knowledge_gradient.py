@@ -36,7 +36,8 @@ class _KnowledgeGradientEstimator(LookaheadEstimator):
 
     def grade(self, sway: Array, z: Array, gradient: bool) -> Evaluation:
         m, p = z.shape[0], self.pending
-        means = self.outlook.pending_mean(z[:, :p]) + z[:, p:] @ sway  # (R, m, B)
+        before = self.outlook.mean + self.outlook.pending_shift(z[:, :p])
+        means = before + z[:, p:] @ sway  # (R, m, B)
         best = means.max(axis=-1, keepdims=True)
         value = best[..., 0].mean(axis=1)
         if not gradient:

@@ -39,9 +39,9 @@ class Outlook:
     pending_sway: Array
     scale: float
 
-    def pending_mean(self, z: Array) -> Array:
-        """Mean over the discretization once pending outcomes z (m, p) are in: (m, B)."""
-        return self.mean + z @ self.pending_sway
+    def pending_shift(self, z: Array) -> Array:
+        """How pending outcomes z (m, p) move the mean over the discretization: (m, B)."""
+        return z @ self.pending_sway
 
 
 class _Sway(NamedTuple):

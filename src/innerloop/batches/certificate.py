@@ -28,6 +28,7 @@ from innerloop.batches.problem import Filled, Problem, myopic
 from innerloop.checks import Array
 from innerloop.maximizers.budget import Allowance
 from innerloop.maximizers.domain import Domain
+from innerloop.maximizers.exchange import Exchange
 from innerloop.maximizers.lbfgs import LBFGS
 from innerloop.maximizers.objective import Objective
 from innerloop.maximizers.starts import scatter
@@ -47,10 +48,15 @@ EFFORT = Effort(512, 160, 32, 8)
 # In few dimensions a search can be nearly sure to miss nothing, for little more.
 _THOROUGH_EFFORT, _FEW_DIMENSIONS = Effort(1024, 512, 64, 16), 3
 _STATES, _SCREENING_STATES = 128, 16
+# After discrete moves a few steps lead back to a top that is near.
+_AGAIN = LBFGS(tolerance=1e-3, steps=4, patience=100)
+#: A few steps each: enough to tell hills apart, not so many that their climbers meet.
+SEARCH = Exchange(LBFGS(tolerance=1e-3, steps=5, patience=100), again=_AGAIN, rounds=2)
+#: To the top, as exactly as a value needs that is to be a bound.
+CONVERGE = Exchange(LBFGS(tolerance=1e-7, patience=4), searches=1)
 # What a further query adds to a batch is little: it need not be known to more digits.
-_FURTHER_EFFORT, _FURTHER = Effort(512, 128, 12, 0), LBFGS(tolerance=1e-3, steps=6, patience=3)
-# The best single query is its own bound: a few steps from many places, then to the top.
-_FIRST, _CONVERGE = LBFGS(tolerance=1e-3, steps=5, patience=100), LBFGS(tolerance=1e-7, patience=4)
+_FURTHER_EFFORT = Effort(512, 128, 12, 0)
+_FURTHER = Exchange(LBFGS(tolerance=1e-3, steps=6, patience=3), again=_AGAIN, rounds=2)
 # Bounds with a larger error than this share are not shown.
 _LARGEST_ERROR = 0.05
 # States resolve improvements that take so many standard deviations: plain ones, stretched ones.
@@ -123,7 +129,7 @@ def _largest_first(points: Array, problem: Problem) -> Top | None:
     """The most that the first query adds, as exactly as what a bound of its own needs."""
     nothing = points[:0]
     state = _states(nothing, problem, _moves(nothing, problem))
-    top = _largest_gain(state, points, problem, effort_for_one(problem), _FIRST)
+    top = _largest_gain(state, points, problem, effort_for_one(problem), SEARCH)
     if top is None:
         return None
     climb = left_to_climb(_weighed(state, problem), top.x, problem.domain)
@@ -144,7 +150,7 @@ class Top(NamedTuple):
 
 
 def _largest_gain(
-    state: Incremental, points: Array, problem: Problem, effort: Effort, search: LBFGS
+    state: Incremental, points: Array, problem: Problem, effort: Effort, search: Exchange
 ) -> Top | None:
     """The most that one more query adds, searched from points (N, d); None if cut short."""
     screen = Allowance(_weighed(state.thinned(_SCREENING_STATES), problem), problem.meter)
@@ -156,7 +162,7 @@ def _largest_gain(
     allowance = Allowance(_weighed(state, problem), problem.meter)
     X, value = problem.maximize(search, allowance, starts)
     if effort.to_the_top:
-        X, value = problem.maximize(_CONVERGE, allowance, X[: effort.to_the_top])
+        X, value = problem.maximize(CONVERGE, allowance, X[: effort.to_the_top])
     if allowance.cut_short:
         return None
     gain = float(np.exp(value[0])) if state.log else float(value[0])

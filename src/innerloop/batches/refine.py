@@ -13,12 +13,18 @@ from innerloop.acquisition.joint import Joint
 from innerloop.batches.problem import NEAR, Problem, near
 from innerloop.checks import Array
 from innerloop.maximizers.budget import Allowance
+from innerloop.maximizers.exchange import Exchange
 from innerloop.maximizers.lbfgs import LBFGS
 
 # More coordinates can suit themselves to more draws.
 _DRAWS_PER_QUERY = 128
 _FEWEST_DRAWS, _MOST_DRAWS = 512, 1024
-_ASCENT = LBFGS(tolerance=2e-4, steps=80, patience=3)
+_ASCENT = Exchange(
+    LBFGS(tolerance=2e-4, steps=80, patience=3),
+    again=LBFGS(tolerance=2e-4, steps=6),
+    searches=1,
+    rounds=3,
+)
 _OTHER_DRAWS = 1024
 
 

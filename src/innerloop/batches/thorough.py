@@ -12,7 +12,9 @@ from __future__ import annotations
 import numpy as np
 
 from innerloop.batches.certificate import (
+    CONVERGE,
     EFFORT,
+    SEARCH,
     Effort,
     appraised,
     certified,
@@ -27,7 +29,6 @@ from innerloop.batches.refine import refine
 from innerloop.batches.rounds import IncrementalRounds
 from innerloop.checks import Array
 from innerloop.maximizers.budget import Allowance
-from innerloop.maximizers.lbfgs import LBFGS
 from innerloop.maximizers.objective import Solution
 from innerloop.maximizers.starts import Pool, make_pool
 
@@ -35,14 +36,12 @@ from innerloop.maximizers.starts import Pool, make_pool
 _SMALLEST_POOL, _POOL_UP_TO = 128, 250
 _NEIGHBOURS, _NEIGHBOURS_PER_QUERY = 64, 6
 _FROM_POOL, _CERTIFYING_POOL = 32, 160
+_FROM_MOVES, _MOVING = 256, 8
 # Small batches are chosen twice and climb together: they have fewer ways to make up for a query
 # on the wrong hill.
 _CHOICES, _FEW_QUERIES = 2, 4
 # Shares of the budget after which the local maxima and the joint ascent must be done.
 _UNTIL_MAXIMA, _UNTIL_ASCENT = 0.5, 0.9
-# A few steps each: enough to tell the hills apart, not so many that their climbers meet.
-_SEARCH = LBFGS(tolerance=1e-3, steps=5, patience=100)
-_CONVERGE = LBFGS(tolerance=1e-7, patience=4)
 
 
 def fill_thoroughly(problem: Problem) -> Filled:
@@ -66,7 +65,7 @@ def _single(rounds: IncrementalRounds, problem: Problem) -> Filled:
     effort = effort_for_one(problem)
     maxima, pool = _local_maxima(problem, rounds, effort)
     allowance = Allowance(rounds.exact, problem.meter)
-    solution = problem.maximize(_CONVERGE, allowance, maxima.X[: effort.to_the_top])
+    solution = problem.maximize(CONVERGE, allowance, maxima.X[: effort.to_the_top])
     x, value = first_new(problem, solution, pool, problem.taken, rounds.exact)
     if len(problem.pending) or not problem.meter.is_unlimited:
         return certified(x[None], problem)
@@ -95,11 +94,11 @@ def _local_maxima(
     best = pool.points[: effort.spread_from]
     starts = best[spread_out(best, kernel, effort.starts)][:, None]
     allowance = Allowance(rounds.exact, problem.meter, _UNTIL_MAXIMA)
-    return problem.maximize(_SEARCH, allowance, starts), pool
+    return problem.maximize(SEARCH, allowance, starts), pool
 
 
 def _candidates(problem: Problem, maxima: Solution, pool: Pool) -> Array:
-    """Local maxima, points around them, and the best of the pool."""
+    """Local maxima, points around them and one discrete move away, and the best of the pool."""
     tops, generator = maxima.X[:, 0], problem.generator
     number = max(_NEIGHBOURS, _NEIGHBOURS_PER_QUERY * problem.q)
     # Better maxima get more neighbours, near and far in units of the lengthscales.
@@ -108,4 +107,8 @@ def _candidates(problem: Problem, maxima: Solution, pool: Pool) -> Array:
     reach = generator.random((number, 1)) / np.sqrt(problem.domain.d)
     around = chosen + reach * unit * generator.standard_normal(chosen.shape)
     spare = problem.domain.sample(problem.q, generator)  # never fewer than are needed
-    return np.concatenate([tops, problem.domain.project(around), pool.points[:_FROM_POOL], spare])
+    parts = [tops, problem.domain.project(around), pool.points[:_FROM_POOL], spare]
+    if problem.domain.discrete:
+        moved = problem.domain.neighbours(maxima.X[:_MOVING], generator).sets[:, 0]
+        parts.append(moved[:_FROM_MOVES])
+    return np.concatenate(parts)

@@ -55,8 +55,9 @@ class InnerLoopSampler(BaseSampler):
     model is used; by default some that suit the space.
     acquisition: "ei", "pi", "sr", "ucb", "es" or "kg"; form, parallelism and maximizer as in
     `innerloop.suggest`. seconds: about how long a choice may take; by default until the maximizer
-    converges, which is milliseconds. expire: seconds after which a running trial no longer counts
-    as pending, for workers that die. independent_sampler: chooses what comes before the model and
+    converges, which takes milliseconds, tens of them with "kg" and "es", and some hundred with "es"
+    where parameters are discrete. expire: seconds after which a running trial no longer counts as
+    pending, for workers that die. independent_sampler: chooses what comes before the model and
     all parameters that are not in every trial; by default these are spread evenly, and modelled
     given the values that the trial has already, once there are results with them.
 

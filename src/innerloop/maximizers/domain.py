@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import accumulate
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,6 +15,21 @@ from innerloop.checks import Array
 from innerloop.errors import InputError
 from innerloop.maximizers import polytope
 from innerloop.maximizers.discrete import Discrete
+
+
+class Neighbours(NamedTuple):
+    """Query sets (N, q, d), each one move away from another set: which one, (N,), and where, (N,).
+
+    Slots number the discrete values of a query set, query by query.
+    """
+
+    sets: Array
+    owner: NDArray[np.intp]
+    slot: NDArray[np.intp]
+
+    def keep(self, rows: NDArray[np.intp]) -> Neighbours:
+        """Some of them, by index."""
+        return Neighbours(self.sets[rows], self.owner[rows], self.slot[rows])
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,27 +99,33 @@ class Domain:
             X[outside] = self._wander(int(outside.sum()), generator)
         return X
 
-    def neighbours(
-        self, X: Array, generator: np.random.Generator
-    ) -> tuple[Array, NDArray[np.intp]]:
-        """Query sets that differ from one of X (R, q, d) in one discrete value of one query.
+    def neighbours(self, X: Array, generator: np.random.Generator) -> Neighbours:
+        """Query sets that differ from one of X (R, q, d) in one discrete value of one query."""
+        q, queries = X.shape[1], X.reshape(-1, self.d)
+        moves = [each.moves(queries[:, each.columns], generator) for each in self.discrete]
+        counts = [each.possible.shape[1] for each in moves]
+        moved = np.repeat(queries[:, None], sum(counts), axis=1)
+        for each, there, last in zip(self.discrete, moves, accumulate(counts), strict=True):
+            moved[:, last - there.possible.shape[1] : last, each.columns] = there.places
+        possible = np.concatenate([each.possible for each in moves], axis=1)
+        query, move = np.nonzero(possible)
+        places = moved[possible]
+        if not self.is_box:
+            within = self.project(places)
+            # Values that leave the others nowhere to be cannot be moved to.
+            kept = (within == places)[:, ~self.continuous].all(axis=1)
+            query, move, places = query[kept], move[kept], within[kept]
+        sets = X[query // q]
+        sets[np.arange(len(query)), query % q] = places
+        block = np.repeat(np.arange(len(moves)), counts)
+        return Neighbours(sets, query // q, query % q * len(moves) + block[move])
 
-        Returns them (N, q, d), and the index of the set that each is a neighbour of: (N,).
-        """
-        q = X.shape[1]
-        queries = X.reshape(-1, self.d)
-        places, owners = [], []
-        for block in self.discrete:
-            moves = block.moves(queries[:, block.columns], generator)
-            owner, _ = np.nonzero(moves.possible)
-            moved = queries[owner]
-            moved[:, block.columns] = moves.places[moves.possible]
-            places.append(moved)
-            owners.append(owner)
-        owner = np.concatenate(owners)
-        sets = X[owner // q]
-        sets[np.arange(len(owner)), owner % q] = self.project(np.concatenate(places))
-        return sets, owner // q
+    def slots(self, q: int) -> NDArray[np.intp]:
+        """To which discrete value each coordinate of q queries belongs, -1 for none: (q, d)."""
+        slot = np.full((q, self.d), -1)
+        for number, block in enumerate(self.discrete):
+            slot[:, block.columns] = (np.arange(q) * len(self.discrete) + number)[:, None]
+        return slot
 
     def _wander(self, size: int, generator: np.random.Generator) -> Array:
         """Points reached from the interior by random steps."""

@@ -12,15 +12,29 @@ from innerloop import checks
 from innerloop.checks import Array
 from innerloop.errors import InputError
 from innerloop.maximizers import polytope
+from innerloop.maximizers.combinations import Combinations, combinations
 from innerloop.maximizers.discrete import Discrete
+from innerloop.maximizers.levels import linked_levels
+from innerloop.maximizers.polytope import SLACK
+from innerloop.maximizers.projection import nearest, pulled
+from innerloop.maximizers.sampling import Sampler
+
+# Farther away from the cube it makes no difference where a point was.
+_FAR = 4.0
+# Where levels cannot move alone: to so many of the known combinations.
+_KNOWN_MOVES = 8
 
 
 @dataclass(frozen=True, eq=False)
 class Domain:
     """{x : low <= x <= high, A x <= b}, a part of the unit cube.
 
-    low, high: (d,), equal where a coordinate is fixed; A: (k, d), b: (k,); interior: (d,), a point
-    as far from all sides as can be; discrete: coordinates that take some values only, not fixed.
+    low, high: (d,), equal where a coordinate is fixed; A: (k, d), with rows of length 1, b: (k,);
+    interior: (d,), a point inside; discrete: coordinates that take some values only, not fixed;
+    spokes: (m, d), ways to go from point to point with the discrete coordinates as they are;
+    combinations: of the levels that are in inequalities.
+
+    All points that come from here are between low and high and meet A x <= b up to 1e-10.
     """
 
     low: Array
@@ -29,13 +43,22 @@ class Domain:
     b: Array
     interior: Array
     discrete: tuple[Discrete, ...] = ()
+    spokes: Array | None = None
+    combinations: Combinations | None = None
     continuous: NDArray[np.bool_] = field(init=False)
+    _slack: Array = field(init=False)
+    _sampler: Sampler = field(init=False)
 
     def __post_init__(self) -> None:
         continuous = np.ones(self.d, dtype=bool)
         for block in self.discrete:
             continuous[block.columns] = False
+        # Rows over levels only have a limit between two sums of levels: there is no rounding.
+        moving = continuous & (self.high > self.low)
+        slack = (self.A[:, moving] != 0.0).any(axis=1).astype(np.float64)
         object.__setattr__(self, "continuous", continuous)
+        object.__setattr__(self, "_slack", slack)
+        object.__setattr__(self, "_sampler", Sampler(self))
 
     @property
     def d(self) -> int:
@@ -48,46 +71,41 @@ class Domain:
         return self.b.size == 0
 
     def contains(self, X: Array, slack: float = 1e-9) -> NDArray[np.bool_]:
-        """Whether points (..., d) lie within all sides, up to `slack`: (...)."""
+        """Whether points (..., d) lie within all sides: (...).
+
+        Continuous coordinates may be outside by `slack`, levels not.
+        """
         inside = np.all((self.low - slack <= X) & (X <= self.high + slack), axis=-1)
-        return np.asarray(inside & np.all(X @ self.A.T <= self.b + slack, axis=-1))
+        return np.asarray(inside & np.all(X @ self.A.T <= self.b + slack * self._slack, axis=-1))
 
     def project(self, X: Array) -> Array:
         """The nearest point of the domain to each of X (..., d).
 
-        Discrete coordinates go to their own nearest value first; if that leaves the others
-        nowhere to be, the point becomes the interior one.
+        Discrete coordinates go to their own nearest value first. If that leaves the others nowhere
+        to be, those in inequalities go to values near by that do not.
         """
         within: Array = np.minimum(np.maximum(X, self.low), self.high)
         for block in self.discrete:
             within[..., block.columns] = block.snap(within[..., block.columns])
-        if self.is_box or self.contains(within, 0.0).all():
+        if self.is_box:
             return within
-        if self.discrete:
-            return self._project_continuous(within.reshape(-1, self.d)).reshape(X.shape)
-        sides = self.low, self.high, self.A, self.b
-        return self._pull_inside(polytope.nearest(X.reshape(-1, self.d), *sides)).reshape(X.shape)
+        points = within.reshape(-1, self.d)
+        outside = np.flatnonzero(~self.contains(points, 0.0))
+        if len(outside):
+            points[outside] = self._moved_inside(X.reshape(-1, self.d)[outside], points[outside])
+        return points.reshape(X.shape)
 
     def sample(self, size: int, generator: np.random.Generator) -> Array:
         """Points spread over the domain: (size, d)."""
-        X = self.low + (self.high - self.low) * generator.random((size, self.d))
-        for block in self.discrete:
-            X[:, block.columns] = block.draw(size, generator)
-        if self.is_box:
-            return X
-        outside = ~self.contains(X, 0.0)
-        if outside.mean() >= 0.5:  # what is inside would favour the wide parts of the domain
-            outside[:] = True
-        if outside.any():
-            X[outside] = self._wander(int(outside.sum()), generator)
-        return X
+        return self._sampler.draw(size, generator)
 
     def neighbours(
         self, X: Array, generator: np.random.Generator
     ) -> tuple[Array, NDArray[np.intp]]:
         """Query sets that differ from one of X (R, q, d) in one discrete value of one query.
 
-        Returns them (N, q, d), and the index of the set that each is a neighbour of: (N,).
+        Where inequalities demand it, other values follow. Returns the sets (N, q, d), and the
+        index of the set that each is a neighbour of: (N,).
         """
         q = X.shape[1]
         queries = X.reshape(-1, self.d)
@@ -99,38 +117,40 @@ class Domain:
             moved[:, block.columns] = moves.places[moves.possible]
             places.append(moved)
             owners.append(owner)
-        owner = np.concatenate(owners)
+        if self.combinations is not None:
+            for moved, block in zip(places, self.discrete, strict=True):
+                self.combinations.follow(moved, block.columns.start)
+            owner, moved = self.combinations.moves(queries, _KNOWN_MOVES)
+            places.append(moved)
+            owners.append(owner)
+        owner, place = np.concatenate(owners), self.project(np.concatenate(places))
+        if not self.is_box:
+            changed = (place != queries[owner]).any(axis=1)
+            owner, place = owner[changed], place[changed]
         sets = X[owner // q]
-        sets[np.arange(len(owner)), owner % q] = self.project(np.concatenate(places))
+        sets[np.arange(len(owner)), owner % q] = place
         return sets, owner // q
 
-    def _wander(self, size: int, generator: np.random.Generator) -> Array:
-        """Points reached from the interior by random steps."""
-        start = np.tile(self.interior, (size, 1))
-        sides = self.low, self.high, self.A, self.b
-        if self.discrete:
-            return polytope.one_by_one(start, *sides, self.discrete, generator)
-        return self._pull_inside(polytope.hit_and_run(start, *sides, generator))
-
-    def _project_continuous(self, X: Array) -> Array:
-        """The nearest points of the domain with the same discrete values: (R, d)."""
-        outside = ~self.contains(X, 0.0)
-        rows = X[outside]
-        low, high = (np.where(self.continuous, side, rows) for side in (self.low, self.high))
-        moved = polytope.nearest(rows, low, high, self.A, self.b)
-        X[outside] = np.where(self.contains(moved)[:, None], moved, self.interior)
-        return X
-
-    def _pull_inside(self, X: Array) -> Array:
-        """Move points that are outside by a rounding error towards the interior, until within."""
-        X = np.minimum(np.maximum(X, self.low), self.high)
-        over = X @ self.A.T - self.b
-        depth = self.b - self.A @ self.interior
-        share = np.where(over > 0.0, over / np.maximum(over + depth, 1e-300), 0.0).max(
-            axis=-1, initial=0.0
-        )
-        pulled: Array = X + share[..., None] * (self.interior - X)
-        return pulled
+    def _moved_inside(self, X: Array, snapped: Array) -> Array:
+        """The nearest points of the domain to X (R, d), given their discrete values `snapped`."""
+        anchor = np.broadcast_to(self.interior, X.shape)
+        if self.combinations is not None:
+            columns = self.combinations.levels.columns
+            chosen, index = self.combinations.allowed(self.combinations.levels.levels(snapped))
+            snapped[:, columns] = self.combinations.levels.positions(chosen)
+            anchor = self.combinations.points[index]
+        wanted = np.minimum(np.maximum(X, -_FAR), _FAR)
+        wanted = np.where(self.continuous & np.isfinite(wanted), wanted, snapped)
+        low, high = (np.where(self.continuous, side, snapped) for side in (self.low, self.high))
+        moved = nearest(wanted, low, high, self.A, self.b)
+        if self.combinations is not None:
+            # Known points have no say in what is in no inequality.
+            anchor = np.where((self.A != 0.0).any(axis=0), anchor, moved)
+            lost = ~self.contains(moved, SLACK) & (anchor != moved)[:, columns].any(axis=1)
+            moved[lost] = anchor[lost]
+        anchor = np.where(self.continuous, anchor, moved)
+        inside = pulled(moved, anchor, self.A, self.b, SLACK)
+        return np.minimum(np.maximum(inside, self.low), self.high)
 
 
 def make_domain(
@@ -153,20 +173,59 @@ def make_domain(
             )
         low[index] = high[index] = value
     movable = tuple(block for block in discrete if (high > low)[block.columns].all())
-    if inequalities is None:
-        interior = 0.5 * (low + high)
-        for block in movable:
-            interior[block.columns] = block.snap(interior[block.columns])
-        return Domain(low, high, np.zeros((0, d)), np.zeros(0), interior, movable)
-    A = checks.points("A in inequalities", inequalities[0], d)
-    b = checks.vector("b in inequalities", inequalities[1], A.shape[0])
-    lengths = np.linalg.norm(A, axis=1)
-    lengths[lengths == 0.0] = 1.0
-    A, b = A / lengths[:, None], b / lengths
-    middle = polytope.middle(A, b, low, high, movable)
-    if middle is None:
-        raise InputError(
-            f"no point of the unit cube meets the {b.size} linear inequalities "
-            f"with {int((high == low).sum())} coordinates fixed"
-        )
-    return Domain(low, high, A, b, middle, movable)
+    middle = 0.5 * (low + high)
+    for block in movable:
+        middle[block.columns] = block.snap(middle[block.columns])
+    A, b, number = np.zeros((0, d)), np.zeros(0), 0
+    if inequalities is not None:
+        A = checks.points("A in inequalities", inequalities[0], d)
+        b = checks.vector("b in inequalities", inequalities[1], A.shape[0])
+        number = b.size
+        A, b = _needed(*_normalized(A, b), low, high, movable)
+    if not b.size:
+        return Domain(low, high, A, b, middle, movable)
+    # What is in no inequality stays in the middle.
+    linked = (A != 0.0).any(axis=0)
+    lowest, highest = np.where(linked, low, middle), np.where(linked, high, middle)
+    frame = polytope.frame(A, b, lowest, highest)
+    levels = linked_levels(movable, A, b, low, high)
+    if frame is not None and levels is None:
+        return Domain(low, high, A, b, frame.centre, movable, frame.spokes)
+    if frame is not None and levels is not None:
+        known = combinations(levels, frame.centre, A, b, lowest, highest)
+        if known is not None:
+            spokes = polytope.held(frame.spokes, levels.columns)
+            interior = known.points[known.known(levels.levels(frame.centre)[None])[0, 0]]
+            return Domain(low, high, A, b, interior, movable, spokes, known)
+    raise InputError(
+        f"no point of the unit cube meets the {number} linear inequalities "
+        f"with {int((high == low).sum())} coordinates fixed"
+    )
+
+
+def _normalized(A: Array, b: Array) -> tuple[Array, Array]:
+    """A x <= b with rows of length 1, of whatever size they were."""
+    largest = np.abs(A).max(axis=1, initial=0.0)
+    largest[largest == 0.0] = 1.0
+    A = A / largest[:, None]
+    lengths = np.maximum(np.linalg.norm(A, axis=1), 1.0)
+    with np.errstate(over="ignore"):
+        limits = b / largest / lengths
+    # No point of the cube is farther away.
+    return A / lengths[:, None], np.minimum(np.maximum(limits, -2.0 * A.shape[1]), 2.0 * A.shape[1])
+
+
+def _needed(
+    A: Array, b: Array, low: Array, high: Array, discrete: tuple[Discrete, ...]
+) -> tuple[Array, Array]:
+    """The inequalities that not all points of the box meet; levels may be off by a rounding."""
+    continuous, step = high > low, np.zeros(low.size)
+    for block in discrete:
+        continuous[block.columns] = False
+        step[block.columns] = 1.0 / (block.count - 1)
+    sizes = np.abs(A) * step
+    finest = np.where(sizes > 0.0, sizes, np.inf).min(axis=1, initial=np.inf)
+    rounding = np.minimum(SLACK, 1e-8 * finest)
+    b = b + np.where((A[:, continuous] != 0.0).any(axis=1), 0.0, rounding)
+    cut = np.maximum(A * low, A * high).sum(axis=1) > b
+    return A[cut], b[cut]

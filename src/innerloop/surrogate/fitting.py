@@ -80,7 +80,7 @@ def fit(
     kernel: type[Kernel] = Matern52,
     noise: ArrayLike | None = None,
     start: GaussianProcess | None = None,
-    priors: Priors | None = Priors(),  # noqa: B008 - frozen
+    priors: Priors | None = Priors(),
     smallest_noise: float = 1e-8,
     tolerance: float = 1e-8,
 ) -> GaussianProcess:

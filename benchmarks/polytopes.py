@@ -199,7 +199,7 @@ def main() -> None:
         for seed in range(len(done), options.number):
             try:
                 line = suggested(seed)
-            except Exception as error:  # noqa: BLE001 - any error is a result
+            except Exception as error:
                 line = f"raised {type(error).__name__}: {error}"
             done.append(line)
             file.write(line.replace("\n", " ") + "\n")

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from innerloop.checks import Array
 from innerloop.maximizers.levels import Levels
 from innerloop.maximizers.polytope import SLACK
-from innerloop.maximizers.projection import nearest
+from innerloop.maximizers.projection import Projection
 
 if TYPE_CHECKING:
     from scipy.spatial import cKDTree
@@ -93,8 +93,7 @@ def combinations(
     points = np.tile(centre, (len(found), 1))
     points[:, levels.columns] = levels.positions(found)
     if continuous:
-        low, high = (np.where(moves, side, points) for side in (low, high))
-        points = nearest(points, low, high, A, b)
+        points = Projection.of(low, high, A, b, moves).nearest(points)
         points = points[(points @ A.T <= b + SLACK).all(axis=1)]
     if len(points):
         return Combinations(levels, points, complete)

@@ -16,7 +16,7 @@ from innerloop.maximizers.combinations import Combinations, combinations
 from innerloop.maximizers.discrete import Discrete
 from innerloop.maximizers.levels import linked_levels
 from innerloop.maximizers.polytope import SLACK
-from innerloop.maximizers.projection import nearest, pulled
+from innerloop.maximizers.projection import Projection, pulled
 from innerloop.maximizers.sampling import Sampler
 
 # Farther away from the cube it makes no difference where a point was.
@@ -47,6 +47,7 @@ class Domain:
     combinations: Combinations | None = None
     continuous: NDArray[np.bool_] = field(init=False)
     _slack: Array = field(init=False)
+    _projection: Projection = field(init=False)
     _sampler: Sampler = field(init=False)
 
     def __post_init__(self) -> None:
@@ -58,6 +59,8 @@ class Domain:
         slack = (self.A[:, moving] != 0.0).any(axis=1).astype(np.float64)
         object.__setattr__(self, "continuous", continuous)
         object.__setattr__(self, "_slack", slack)
+        projection = Projection.of(self.low, self.high, self.A, self.b, continuous)
+        object.__setattr__(self, "_projection", projection)
         object.__setattr__(self, "_sampler", Sampler(self))
 
     @property
@@ -133,24 +136,24 @@ class Domain:
 
     def _moved_inside(self, X: Array, snapped: Array) -> Array:
         """The nearest points of the domain to X (R, d), given their discrete values `snapped`."""
+        wanted, moving, known = snapped, self._projection.columns, self.combinations
         anchor = np.broadcast_to(self.interior, X.shape)
-        if self.combinations is not None:
-            columns = self.combinations.levels.columns
-            chosen, index = self.combinations.allowed(self.combinations.levels.levels(snapped))
-            snapped[:, columns] = self.combinations.levels.positions(chosen)
-            anchor = self.combinations.points[index]
-        wanted = np.minimum(np.maximum(X, -_FAR), _FAR)
-        wanted = np.where(self.continuous & np.isfinite(wanted), wanted, snapped)
-        low, high = (np.where(self.continuous, side, snapped) for side in (self.low, self.high))
-        moved = nearest(wanted, low, high, self.A, self.b)
-        if self.combinations is not None:
-            # Known points have no say in what is in no inequality.
-            anchor = np.where((self.A != 0.0).any(axis=0), anchor, moved)
-            lost = ~self.contains(moved, SLACK) & (anchor != moved)[:, columns].any(axis=1)
-            moved[lost] = anchor[lost]
-        anchor = np.where(self.continuous, anchor, moved)
-        inside = pulled(moved, anchor, self.A, self.b, SLACK)
-        return np.minimum(np.maximum(inside, self.low), self.high)
+        if known is not None:
+            chosen, index = known.allowed(known.levels.levels(snapped))
+            wanted[:, known.levels.columns] = known.levels.positions(chosen)
+            anchor = known.points[index]
+        wanted[:, moving] = np.minimum(np.maximum(X[:, moving], -_FAR), _FAR)
+        moved = self._projection.nearest(wanted)
+        outside = np.flatnonzero(~self.contains(moved, SLACK))
+        if len(outside):
+            # Rounding, or levels that seemed possible: to a point that is known to be inside.
+            linked = np.flatnonzero((self.A != 0.0).any(axis=0))
+            levels = np.setdiff1d(linked, moving)
+            inside, lost = anchor[outside], moved[outside]
+            lost[:, levels] = inside[:, levels]
+            moved[outside] = pulled(lost, inside, linked, self.A, self.b)
+            moved = np.minimum(np.maximum(moved, self.low), self.high)
+        return moved
 
 
 def make_domain(

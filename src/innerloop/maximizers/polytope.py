@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from innerloop.checks import Array
-from innerloop.maximizers.projection import nearest
+from innerloop.maximizers.projection import Projection
 
 # A point may be outside by this much: far more than rounding, far less than anybody can notice.
 SLACK = 1e-10
@@ -65,7 +65,7 @@ def _largest_ball(A: Array, b: Array, low: Array, high: Array) -> tuple[Array, f
     centre, radius = 0.5 * (low + high), 0.0
     if best is not None:
         centre[free], radius = best[:size], max(float(best[-1]), 0.0)
-    return nearest(centre[None], low, high, A, b)[0], radius
+    return Projection.of(low, high, A, b).nearest(centre[None])[0], radius
 
 
 def _spanned(centre: Array, A: Array, b: Array, low: Array, high: Array) -> Frame:
@@ -94,7 +94,7 @@ def _end(c: Array, A: Array, b: Array, low: Array, high: Array, default: Array) 
     best = _lowest(-c, A, b, low, high)
     if best is None:
         return default
-    end = nearest(best[None], low, high, A, b)[0]
+    end = Projection.of(low, high, A, b).nearest(best[None])[0]
     return end if (end @ A.T <= b + SLACK).all() else default
 
 

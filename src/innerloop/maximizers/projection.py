@@ -1,10 +1,8 @@
-"""The nearest points of {x : low <= x <= high, A x <= b}, for many points at once.
-
-low, high: (d,), or (R, d) where every row has bounds of its own; A: (k, d) with rows of length 1
-at most, b: (k,).
-"""
+"""The nearest points of {x : low <= x <= high, A x <= b}, for many points at once."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,36 +16,100 @@ _NEWTON_STEPS = 12
 _RIDGE = 1e-13
 
 
-def nearest(X: Array, low: Array, high: Array, A: Array, b: Array) -> Array:
-    """The nearest point to each of X (R, d), up to rounding; within low and high in any case.
+@dataclass(frozen=True, eq=False)
+class Projection:
+    """Moves some coordinates of points as little as possible until low <= x <= high, A x <= b.
 
-    It is clip(x - A^T t) with t >= 0, and t_i = 0 where a_i x < b_i. Newton's method finds which
-    t are above 0 in a few steps, for all rows together; rows where it does not are solved one by
-    one.
+    low, high: (m,), of the coordinates that move; columns: (m,), which these are; mixed: (j, m),
+    the rows of A with two of them or more; single: those with one, as its place, its coefficient
+    and the number of the row; rest: (k, d), A without what moves; limits: (k,).
     """
-    low, high = np.broadcast_to(low, X.shape), np.broadcast_to(high, X.shape)
-    Y = np.minimum(np.maximum(X, low), high)
-    rows = np.flatnonzero((Y @ A.T > b + _ROUNDING).any(axis=1))
-    t = np.zeros((len(rows), b.size))
-    for _ in range(_NEWTON_STEPS):
-        x, lowest, highest = X[rows], low[rows], high[rows]
-        moved = x - t @ A
-        Y[rows] = within = np.minimum(np.maximum(moved, lowest), highest)
-        over = within @ A.T - b
-        wrong = (np.where(t > 0.0, np.abs(over), over) > _ROUNDING).any(axis=1)
-        if not wrong.any():
-            return Y
-        moving = (lowest <= moved) & (moved <= highest) & (lowest < highest)
-        rows, t = rows[wrong], t[wrong]
-        t = _newton(t, over[wrong], moving[wrong], A)
-    for row in rows:
-        Y[row] = _nearest_one(X[row], low[row], high[row], A, b)
-    return Y
+
+    low: Array
+    high: Array
+    columns: NDArray[np.intp]
+    mixed: Array
+    in_mixed: NDArray[np.intp]
+    single: tuple[tuple[int, float, int], ...]
+    rest: Array
+    limits: Array
+
+    @classmethod
+    def of(
+        cls, low: Array, high: Array, A: Array, b: Array, moving: NDArray[np.bool_] | None = None
+    ) -> Projection:
+        """For a domain with low, high: (d,), A: (k, d), rows of length 1 at most, b: (k,).
+
+        moving: (d,), by default all coordinates that are not fixed.
+        """
+        moves = (high > low) if moving is None else moving & (high > low)
+        columns = np.flatnonzero(moves & (A != 0.0).any(axis=0))
+        sides = A[:, columns]
+        number = (sides != 0.0).sum(axis=1)
+        places = [(int(np.flatnonzero(sides[i])[0]), int(i)) for i in np.flatnonzero(number == 1)]
+        rest = A.copy()
+        rest[:, columns] = 0.0
+        return cls(
+            low[columns],
+            high[columns],
+            columns,
+            sides[number > 1],
+            np.flatnonzero(number > 1),
+            tuple((j, float(sides[i, j]), i) for j, i in places),
+            rest,
+            b,
+        )
+
+    def nearest(self, X: Array) -> Array:
+        """The nearest point to each of X (R, d), up to rounding; what does not move is inside.
+
+        It is clip(x - A^T t) with t >= 0, and t_i = 0 where a_i x < b_i. Newton's method finds
+        which t are above 0 in a few steps, for all rows together; rows where it does not are
+        solved one by one.
+        """
+        limits = self.limits - X @ self.rest.T
+        x = X[:, self.columns]
+        low, high = self._bounds(limits)
+        b = limits[:, self.in_mixed]
+        Y, rows = X.copy(), np.arange(len(X))
+        found = np.minimum(np.maximum(x, low), high)
+        t = np.zeros(b.shape)
+        A = self.mixed
+        for _ in range(_NEWTON_STEPS):
+            moved = x[rows] - t @ A
+            lowest, highest = low[rows], high[rows]
+            found[rows] = within = np.minimum(np.maximum(moved, lowest), highest)
+            over = within @ A.T - b[rows]
+            wrong = (np.where(t > 0.0, np.abs(over), over) > _ROUNDING).any(axis=1)
+            if not wrong.any():
+                break
+            free = (lowest <= moved) & (moved <= highest) & (lowest < highest)
+            rows = rows[wrong]
+            t = _newton(t[wrong], over[wrong], free[wrong], A)
+        else:
+            for row in rows:
+                found[row] = _nearest_one(x[row], low[row], high[row], A, b[row])
+        Y[:, self.columns] = found
+        return Y
+
+    def _bounds(self, limits: Array) -> tuple[Array, Array]:
+        """Lowest and highest places (R, m), with inequalities of a single coordinate."""
+        low, high = (np.tile(side, (len(limits), 1)) for side in (self.low, self.high))
+        for j, coefficient, i in self.single:
+            with np.errstate(over="ignore"):
+                limit = limits[:, i] / coefficient
+            # Where nothing is left, the bounds meet.
+            side = np.minimum(np.maximum(limit, low[:, j]), high[:, j])
+            (high if coefficient > 0.0 else low)[:, j] = side
+        return low, high
 
 
 def _newton(t: Array, over: Array, moving: NDArray[np.bool_], A: Array) -> Array:
     """One step of t (R, k) towards a . clip(x - A^T t) = b for the sides that are in the way."""
-    active = (t > 0.0) | (over > 0.0)
+    held = t > 0.0
+    # Sides that were gone beyond give way before others come in: two opposite ones cannot both.
+    beyond = (held & (over < -_ROUNDING)).any(axis=1, keepdims=True)
+    active = held | (over > 0.0) & ~beyond
     slope = (A * moving[:, None, :]) @ A.T
     slope *= active[:, :, None] & active[:, None, :]
     diagonal = np.arange(t.shape[1])
@@ -57,7 +119,7 @@ def _newton(t: Array, over: Array, moving: NDArray[np.bool_], A: Array) -> Array
 
 
 def _nearest_one(x: Array, low: Array, high: Array, A: Array, b: Array) -> Array:
-    """The nearest point to x (d,) by least squares with coefficients >= 0.
+    """The nearest point to x (m,) by least squares with coefficients >= 0.
 
     The shortest u with G u >= h is -r / r_0, where r and r_0 are the residuals of the least
     squares problem G^T w = 0, h . w = 1, w >= 0 (Lawson and Hanson, Solving least squares
@@ -81,12 +143,10 @@ def _nearest_one(x: Array, low: Array, high: Array, A: Array, b: Array) -> Array
     return np.minimum(np.maximum(start, low), high)
 
 
-def pulled(X: Array, anchor: Array, A: Array, b: Array, slack: float) -> Array:
-    """X (R, d), moved towards points of the domain (R, d) or (d,) where outside by over `slack`."""
-    over = X @ A.T - b
-    if (over <= slack).all():
-        return X
-    depth = np.maximum(b - anchor @ A.T, 0.0)
-    share = np.where(over > slack, over / np.maximum(over + depth, slack), 0.0).max(axis=-1)
-    inside: Array = X + share[:, None] * (anchor - X)
+def pulled(X: Array, anchor: Array, columns: NDArray[np.intp], A: Array, b: Array) -> Array:
+    """X (R, d), with some columns moved towards those of points inside (R, d), until within."""
+    over, depth = X @ A.T - b, np.maximum(b - anchor @ A.T, 0.0)
+    share = np.where(over > 0.0, over / np.maximum(over + depth, 1e-300), 0.0).max(axis=1)
+    inside = X.copy()
+    inside[:, columns] += share[:, None] * (anchor - X)[:, columns]
     return inside

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -34,36 +35,46 @@ class Combinations:
     points: Array
     complete: bool
 
-    def allowed(self, wanted: Array) -> tuple[Array, NDArray[np.intp]]:
-        """Combinations near those wanted (F, n), and the known points nearest to them: (F,)."""
-        levels = self.levels
-        if self.complete:
-            index = self.known(wanted)[:, 0]
-            return levels.levels(self.points[index]), index
-        chosen, possible = levels.near(wanted)
-        index = self.known(np.where(possible[:, None], chosen, wanted))[:, 0]
-        return np.where(possible[:, None], chosen, levels.levels(self.points[index])), index
-
-    def follow(self, X: Array, column: int) -> None:
-        """Move the other levels of points X (R, d) to where they may be with that of a column."""
-        place = np.flatnonzero(self.levels.columns == column)
+    def allow(self, X: Array) -> None:
+        """Move the levels of points X (R, d), where they are impossible, to possible ones near."""
         wanted = self.levels.levels(X)
         rows = np.flatnonzero(~self.levels.possible(wanted))
-        if len(place) and len(rows):
-            chosen, possible = self.levels.near(wanted[rows], int(place[0]))
+        if not len(rows):
+            return
+        wanted = wanted[rows]
+        if not self.complete:
+            chosen, possible = self.levels.near(wanted)
+            X[rows[possible, None], self.levels.columns] = self.levels.positions(chosen[possible])
+            rows, wanted = rows[~possible], wanted[~possible]
+        known = self.points[self.nearest(wanted)[:, 0]]
+        X[rows[:, None], self.levels.columns] = known[:, self.levels.columns]
+
+    def follow(self, moved: Mapping[int, Array]) -> bool:
+        """Move other levels of points (N, d) so that those that went to a new one can stay there.
+
+        moved: by the column that has moved. Returns whether that is impossible for most of them.
+        """
+        total = stuck = 0
+        for j, column in enumerate(self.levels.columns.tolist()):
+            wanted = self.levels.levels(moved[column])
+            rows = np.flatnonzero(~self.levels.possible(wanted))
+            chosen, possible = self.levels.near(wanted[rows], first=j)
             chosen = np.where(possible[:, None], chosen, wanted[rows])
-            X[rows[:, None], self.levels.columns] = self.levels.positions(chosen)
+            moved[column][rows[:, None], self.levels.columns] = self.levels.positions(chosen)
+            total += len(wanted)
+            stuck += int((~possible).sum())
+        return 2 * stuck > total
 
     def moves(self, X: Array, number: int) -> tuple[NDArray[np.intp], Array]:
         """From points X (R, d) to known combinations near by: the owners (N,), and where (N, d)."""
         number = min(number + 1, len(self.points))
-        index = self.known(self.levels.levels(X), number)
+        index = self.nearest(self.levels.levels(X), number)
         owner = np.repeat(np.arange(len(X)), number)
         moved = X[owner]
         moved[:, self.levels.columns] = self.points[index.ravel()][:, self.levels.columns]
         return owner, moved
 
-    def known(self, wanted: Array, number: int = 1) -> NDArray[np.intp]:
+    def nearest(self, wanted: Array, number: int = 1) -> NDArray[np.intp]:
         """The known points whose levels are nearest to those wanted (F, n): (F, number)."""
         _, index = self._tree.query(self.levels.positions(wanted), k=number)
         return np.asarray(index, dtype=np.intp).reshape(len(wanted), number)

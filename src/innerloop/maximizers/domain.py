@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -93,7 +93,7 @@ class Domain:
         if self.is_box:
             return within
         points = within.reshape(-1, self.d)
-        outside = np.flatnonzero(~self.contains(points, 0.0))
+        outside = np.flatnonzero(~self.contains(points, SLACK))
         if len(outside):
             points[outside] = self._moved_inside(X.reshape(-1, self.d)[outside], points[outside])
         return points.reshape(X.shape)
@@ -121,11 +121,11 @@ class Domain:
             places.append(moved)
             owners.append(owner)
         if self.combinations is not None:
-            for moved, block in zip(places, self.discrete, strict=True):
-                self.combinations.follow(moved, block.columns.start)
-            owner, moved = self.combinations.moves(queries, _KNOWN_MOVES)
-            places.append(moved)
-            owners.append(owner)
+            columns = [block.columns.start for block in self.discrete]
+            if self.combinations.follow(dict(zip(columns, places, strict=True))):
+                owner, moved = self.combinations.moves(queries, _KNOWN_MOVES)
+                places.append(moved)
+                owners.append(owner)
         owner, place = np.concatenate(owners), self.project(np.concatenate(places))
         if not self.is_box:
             changed = (place != queries[owner]).any(axis=1)
@@ -136,22 +136,21 @@ class Domain:
 
     def _moved_inside(self, X: Array, snapped: Array) -> Array:
         """The nearest points of the domain to X (R, d), given their discrete values `snapped`."""
-        wanted, moving, known = snapped, self._projection.columns, self.combinations
-        anchor = np.broadcast_to(self.interior, X.shape)
+        moving, known = self._projection.columns, self.combinations
+        snapped[:, moving] = np.minimum(np.maximum(X[:, moving], -_FAR), _FAR)
         if known is not None:
-            chosen, index = known.allowed(known.levels.levels(snapped))
-            wanted[:, known.levels.columns] = known.levels.positions(chosen)
-            anchor = known.points[index]
-        wanted[:, moving] = np.minimum(np.maximum(X[:, moving], -_FAR), _FAR)
-        moved = self._projection.nearest(wanted)
+            known.allow(snapped)
+        moved = self._projection.nearest(snapped)
         outside = np.flatnonzero(~self.contains(moved, SLACK))
         if len(outside):
-            # Rounding, or levels that seemed possible: to a point that is known to be inside.
-            linked = np.flatnonzero((self.A != 0.0).any(axis=0))
-            levels = np.setdiff1d(linked, moving)
-            inside, lost = anchor[outside], moved[outside]
-            lost[:, levels] = inside[:, levels]
-            moved[outside] = pulled(lost, inside, linked, self.A, self.b)
+            # Rounding, or levels that only seemed possible: to points that are known to be inside.
+            lost = moved[outside]
+            inside = np.tile(self.interior, (len(lost), 1))
+            if known is not None:
+                inside = known.points[known.nearest(known.levels.levels(lost))[:, 0]]
+                lost[:, known.levels.columns] = inside[:, known.levels.columns]
+                lost = self._projection.nearest(lost)
+            moved[outside] = pulled(lost, inside, moving, self.A, self.b)
             moved = np.minimum(np.maximum(moved, self.low), self.high)
         return moved
 
@@ -179,31 +178,40 @@ def make_domain(
     middle = 0.5 * (low + high)
     for block in movable:
         middle[block.columns] = block.snap(middle[block.columns])
-    A, b, number = np.zeros((0, d)), np.zeros(0), 0
-    if inequalities is not None:
-        A = checks.points("A in inequalities", inequalities[0], d)
-        b = checks.vector("b in inequalities", inequalities[1], A.shape[0])
-        number = b.size
-        A, b = _needed(*_normalized(A, b), low, high, movable)
+    box = Domain(low, high, np.zeros((0, d)), np.zeros(0), middle, movable)
+    if inequalities is None:
+        return box
+    A = checks.points("A in inequalities", inequalities[0], d)
+    b = checks.vector("b in inequalities", inequalities[1], A.shape[0])
+    cut = _cut(box, *_normalized(A, b))
+    if cut is None:
+        raise InputError(
+            f"no point of the unit cube meets the {b.size} linear inequalities "
+            f"with {int((high == low).sum())} coordinates fixed"
+        )
+    return cut
+
+
+def _cut(box: Domain, A: Array, b: Array) -> Domain | None:
+    """The part of a box where A x <= b; None if there is none."""
+    A, b = _needed(A, b, box)
     if not b.size:
-        return Domain(low, high, A, b, middle, movable)
+        return box
     # What is in no inequality stays in the middle.
     linked = (A != 0.0).any(axis=0)
-    lowest, highest = np.where(linked, low, middle), np.where(linked, high, middle)
-    frame = polytope.frame(A, b, lowest, highest)
-    levels = linked_levels(movable, A, b, low, high)
-    if frame is not None and levels is None:
-        return Domain(low, high, A, b, frame.centre, movable, frame.spokes)
-    if frame is not None and levels is not None:
-        known = combinations(levels, frame.centre, A, b, lowest, highest)
-        if known is not None:
-            spokes = polytope.held(frame.spokes, levels.columns)
-            interior = known.points[known.known(levels.levels(frame.centre)[None])[0, 0]]
-            return Domain(low, high, A, b, interior, movable, spokes, known)
-    raise InputError(
-        f"no point of the unit cube meets the {number} linear inequalities "
-        f"with {int((high == low).sum())} coordinates fixed"
-    )
+    low, high = (np.where(linked, side, box.interior) for side in (box.low, box.high))
+    frame = polytope.frame(A, b, low, high)
+    if frame is None:
+        return None
+    levels = linked_levels(box.discrete, A, b, low, high)
+    if levels is None:
+        return replace(box, A=A, b=frame.limits, interior=frame.centre, spokes=frame.spokes)
+    known = combinations(levels, frame.centre, A, b, low, high)
+    if known is None:
+        return None
+    interior = known.points[known.nearest(levels.levels(frame.centre)[None])[0, 0]]
+    spokes = polytope.held(frame.spokes, levels.columns)
+    return replace(box, A=A, b=b, interior=interior, spokes=spokes, combinations=known)
 
 
 def _normalized(A: Array, b: Array) -> tuple[Array, Array]:
@@ -218,17 +226,15 @@ def _normalized(A: Array, b: Array) -> tuple[Array, Array]:
     return A / lengths[:, None], np.minimum(np.maximum(limits, -2.0 * A.shape[1]), 2.0 * A.shape[1])
 
 
-def _needed(
-    A: Array, b: Array, low: Array, high: Array, discrete: tuple[Discrete, ...]
-) -> tuple[Array, Array]:
-    """The inequalities that not all points of the box meet; levels may be off by a rounding."""
-    continuous, step = high > low, np.zeros(low.size)
-    for block in discrete:
-        continuous[block.columns] = False
+def _needed(A: Array, b: Array, box: Domain) -> tuple[Array, Array]:
+    """The inequalities that not all points of a box meet; levels may be off by a rounding."""
+    step = np.zeros(box.d)
+    for block in box.discrete:
         step[block.columns] = 1.0 / (block.count - 1)
     sizes = np.abs(A) * step
     finest = np.where(sizes > 0.0, sizes, np.inf).min(axis=1, initial=np.inf)
+    moving = box.continuous & (box.high > box.low)
     rounding = np.minimum(SLACK, 1e-8 * finest)
-    b = b + np.where((A[:, continuous] != 0.0).any(axis=1), 0.0, rounding)
-    cut = np.maximum(A * low, A * high).sum(axis=1) > b
+    b = b + np.where((A[:, moving] != 0.0).any(axis=1), 0.0, rounding)
+    cut = np.maximum(A * box.low, A * box.high).sum(axis=1) > b
     return A[cut], b[cut]

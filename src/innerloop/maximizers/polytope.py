@@ -15,6 +15,8 @@ from innerloop.maximizers.projection import Projection
 
 # A point may be outside by this much: far more than rounding, far less than anybody can notice.
 SLACK = 1e-10
+# A domain without a point that is outside by no more than this is empty.
+_EMPTY = 5e-10
 # Along a direction with no more room than this nothing moves.
 _FLAT = 1e-10
 # A coordinate that is slower than this is at rest, but for rounding.
@@ -26,21 +28,25 @@ _WIDE = 0.01
 class Frame(NamedTuple):
     """A point inside (d,), and how far the domain goes from there: centre + spokes are inside.
 
-    spokes: (m, d); all differences of points of the domain are combinations of them.
+    spokes: (m, d); all differences of points of the domain are combinations of them. limits: (k,),
+    b, or a hair more if that is what it takes.
     """
 
     centre: Array
     spokes: Array
+    limits: Array
 
 
 def frame(A: Array, b: Array, low: Array, high: Array) -> Frame | None:
     """The frame of a domain, by linear programming; None if it has no points."""
     free = high > low
     centre, radius = _largest_ball(A, b, low, high)
-    if not (centre @ A.T <= b + SLACK).all():
+    reached = A @ centre
+    if not (reached <= b + _EMPTY).all():
         return None
+    b = np.maximum(b, reached)
     if radius > _WIDE or not free.any():
-        return Frame(centre, radius * np.eye(low.size)[free])
+        return Frame(centre, radius * np.eye(low.size)[free], b)
     return _spanned(centre, A, b, low, high)
 
 
@@ -58,14 +64,17 @@ def _largest_ball(A: Array, b: Array, low: Array, high: Array) -> tuple[Array, f
         np.append(np.zeros(size), -1.0),
         sides,
         limits,
-        np.append(low[free], 0.0),
+        # Below 0 it is by how much the point is outside that is outside least.
+        np.append(low[free], -1.0),
         np.append(high[free], 1.0),
     )
-    # A solver may give up on what is almost empty; the point nearest to the middle decides then.
     centre, radius = 0.5 * (low + high), 0.0
     if best is not None:
-        centre[free], radius = best[:size], max(float(best[-1]), 0.0)
-    return Projection.of(low, high, A, b).nearest(centre[None])[0], radius
+        centre[free] = np.minimum(np.maximum(best[:size], low[free]), high[free])
+        radius = max(float(best[-1]), 0.0)
+    polished = Projection.of(low, high, A, b).nearest(centre[None])[0]
+    outside = [(A @ point - b).max() for point in (polished, centre)]
+    return (polished if outside[0] <= max(outside[1], 0.0) else centre), radius
 
 
 def _spanned(centre: Array, A: Array, b: Array, low: Array, high: Array) -> Frame:
@@ -85,8 +94,8 @@ def _spanned(centre: Array, A: Array, b: Array, low: Array, high: Array) -> Fram
             left = _reflected(left, left @ way)[1:]
         else:
             left = left[1:]
-    middle = np.mean(points, axis=0)
-    return Frame(middle, _long(np.array(points) - middle))
+    middle = np.minimum(np.maximum(np.mean(points, axis=0), low), high)
+    return Frame(middle, _long(np.array(points) - middle), b)
 
 
 def _end(c: Array, A: Array, b: Array, low: Array, high: Array, default: Array) -> Array:

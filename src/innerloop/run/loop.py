@@ -214,7 +214,7 @@ class Loop:
 def _points(optimizer: Optimizer, fixed: Mapping[str, Any] | None) -> set[tuple[Any, ...]] | None:
     """All points of a space that has few of them."""
     space = optimizer.space
-    everything = space.everything()
+    everything = space.everything(fixed=fixed)
     if everything is None:
         return None
     return {_key(space.decode(x)) for x in everything[space.domain(fixed).contains(everything)]}

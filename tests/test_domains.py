@@ -46,14 +46,20 @@ def test_suggestions_in_random_domains_are_inside(start):
         assert polytopes.suggested(seed) in ("inside", "empty"), seed
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_two_inequalities_may_be_an_equation(seed):
-    X = np.random.default_rng(seed).random((6, 2))
-    posterior = il.GaussianProcess(il.Matern52(0.5), noise=1e-4).condition(X, X.sum(axis=1))
-    batch = il.suggest(posterior, 2, inequalities=EQUATION, seed=seed)
-    assert ((batch.X >= 0.0) & (batch.X <= 1.0)).all()
-    np.testing.assert_allclose(batch.X.sum(axis=1), 0.545, atol=1e-9)
-    assert np.abs(batch.X[0] - batch.X[1]).max() > 1e-3
+@pytest.mark.parametrize(
+    ("row", "value"),
+    [((0.5, 1.6), 0.815), ((1.6, -0.8), 0.888), ((-0.8, 1.1), 0.59), ((0.7, -0.7), 0.357)],
+)
+def test_two_inequalities_may_be_an_equation(row, value):
+    inequalities = np.array([row, np.negative(row)]), [value, -value]
+    for seed in range(5):
+        X = np.random.default_rng(seed).random((6, 2))
+        y = np.sin(3.0 * X.sum(axis=1))
+        posterior = il.GaussianProcess(il.Matern52(0.5), noise=1e-4).condition(X, y)
+        batch = il.suggest(posterior, 2, inequalities=inequalities, seed=seed)
+        assert ((batch.X >= 0.0) & (batch.X <= 1.0)).all()
+        np.testing.assert_allclose(batch.X @ row, value, atol=1e-9)
+        assert np.abs(batch.X[0] - batch.X[1]).max() > 1e-3
 
 
 FLAT = {
@@ -196,9 +202,20 @@ def test_an_equation_between_integers():
     large = il.Space({"x": il.Integer(0, 10**6), "y": il.Integer(0, 10**6)}, constraints=texts)
     assert large.everything() is None
     X = large.sample(500, np.random.default_rng(0))
-    assert len(points(large, X)) > 200
+    assert len(points(large, X)) > 400
     sets, _ = large.domain().neighbours(X[:4, None], np.random.default_rng(0))
     assert len(points(large, sets[:, 0]) - points(large, X[:4])) >= 8
+
+
+def test_equations_with_large_coefficients():
+    given = {"x": il.Integer(0, 10**6), "y": il.Integer(0, 10**6)}
+    space = il.Space(given, constraints=["1000*x == 1001*y"])
+    assert points(space, space.everything()) == {(1001 * k, 1000 * k) for k in range(1000)}
+    space = il.Space(given, constraints=["1000003*x - 999983*y == 1"])
+    x = pow(1000003, -1, 999983)
+    assert points(space, space.everything()) == {(x, (1000003 * x - 1) // 999983)}
+    with pytest.raises(il.InputError, match="leave nothing to search"):
+        il.Space(given, constraints=["6*x - 9*y == 10"])
 
 
 def test_large_integers_meet_constraints_exactly():

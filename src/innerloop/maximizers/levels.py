@@ -6,22 +6,45 @@ next coordinate has to be, if all that come after it, and the continuous ones, d
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from operator import itemgetter
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from innerloop.checks import Array
 from innerloop.maximizers.discrete import Discrete, Ordinal
+from innerloop.maximizers.equations import Equation, equations
 from innerloop.maximizers.polytope import SLACK
 
 # Combinations that are extended at once, and how many may be looked at in all.
 _BLOCK = 2**13
 _MOST_WORK = 2**18
 
-# From the index of a coordinate and the lowest and highest levels (F,), levels in between: (F,).
-Choose = Callable[[int, Array, Array], Array]
+
+class _Options(NamedTuple):
+    """Levels lowest + step * (0 to number - 1) of a coordinate; lowest, number: (F,)."""
+
+    lowest: Array
+    step: int
+    number: Array
+
+    def at(self, place: Array) -> Array:
+        """The levels at places (F,), which are moved between the first and the last."""
+        inside = np.maximum(np.minimum(place, self.number - 1.0), 0.0)
+        levels: Array = self.lowest + self.step * inside
+        return levels
+
+    def near(self, wanted: Array) -> Array:
+        """The levels nearest to those wanted (F,)."""
+        return self.at(np.rint((wanted - self.lowest) / self.step))
+
+    def drawn(self, generator: np.random.Generator) -> Array:
+        """Random ones: (F,)."""
+        return self.at(np.floor(generator.random(len(self.number)) * self.number))
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,26 +78,23 @@ class Levels:
         They may be few among very many; after some work that did not settle it, they might be.
         """
         order = self._largest_first()
-        least = self._least_after(order)
-        pending = [(np.zeros((1, 0)), self.limits[None])] if self._is_open() else []
+        pending = [(0, np.zeros((1, len(order))))] if self._is_open else []
         found: list[Array] = [np.zeros((0, len(order)))]
         number = work = 0
         while pending:
-            chosen, room = pending.pop()
-            j = chosen.shape[1]
-            if j == len(order):
-                found.append(chosen)
-                number += len(chosen)
+            depth, levels = pending.pop()
+            if depth == len(order):
+                found.append(levels)
+                number += len(levels)
                 if number > limit:
                     return None
                 continue
-            lowest, highest = self._interval(room - least[j], order[j])
-            counts = np.maximum(highest - lowest + 1.0, 0.0)
-            if work + counts.sum() > _MOST_WORK:
+            options = self._options(levels, order, depth)
+            work += int(options.number.sum()) + 1
+            if work > _MOST_WORK:
                 return None
-            work += int(counts.sum()) + 1
-            pending += self._extended(chosen, room, lowest, counts, order[j])
-        combinations = np.concatenate(found)[:, np.argsort(order)]
+            pending += ((depth + 1, some) for some in _extended(levels, order[depth], options))
+        combinations = np.concatenate(found)
         return combinations[np.lexsort(combinations.T[::-1])]
 
     def near(self, wanted: Array, first: int | None = None) -> tuple[Array, NDArray[np.bool_]]:
@@ -82,21 +102,21 @@ class Levels:
 
         first: the coordinate that gets what it wants, if any.
         """
-
-        def choose(j: int, lowest: Array, highest: Array) -> Array:
-            return np.minimum(np.maximum(wanted[:, j], lowest), highest)
-
-        return self._descend(len(wanted), choose, first)
+        order = self._largest_first()
+        if first is not None:
+            order = [first, *(j for j in order if j != first)]
+        levels = np.zeros(wanted.shape)
+        for depth, j in enumerate(order):
+            levels[:, j] = self._options(levels, order, depth).near(wanted[:, j])
+        return levels, self.possible(levels)
 
     def draw(self, size: int, generator: np.random.Generator) -> Array:
         """Different possible combinations at random, `size` at most, maybe none: (F, n)."""
-
-        def choose(j: int, lowest: Array, highest: Array) -> Array:
-            share = generator.random(len(lowest))
-            return np.minimum(lowest + np.floor(share * (highest - lowest + 1.0)), highest)
-
-        levels, possible = self._descend(size, choose)
-        return np.unique(levels[possible], axis=0)
+        order = self._largest_first()
+        levels = np.zeros((size, len(order)))
+        for depth, j in enumerate(order):
+            levels[:, j] = self._options(levels, order, depth).drawn(generator)
+        return np.unique(levels[self.possible(levels)], axis=0)
 
     def redrawn(self, X: Array, room: Array, generator: np.random.Generator) -> Array:
         """Points X (R, d) with one level after the other drawn anew, given all the others.
@@ -115,22 +135,19 @@ class Levels:
             room -= level[:, None] * self.costs[:, j]
         return X
 
-    def _descend(
-        self, size: int, choose: Choose, first: int | None = None
-    ) -> tuple[Array, NDArray[np.bool_]]:
-        """One level after the other, without ever going back: (size, n), and which are possible."""
-        order = self._largest_first()
-        if first is not None:
-            order.remove(first)
-            order.insert(0, first)
-        levels, room = np.zeros((size, len(order))), np.tile(self.limits, (size, 1))
-        possible = np.full(size, self._is_open())
-        for j, least in zip(order, self._least_after(order), strict=True):
-            lowest, highest = self._interval(room - least, j)
-            possible &= lowest <= highest
-            levels[:, j] = choose(j, lowest, np.maximum(highest, lowest))
-            room -= levels[:, j, None] * self.costs[:, j]
-        return levels, possible & self.possible(levels)
+    def _options(self, levels: Array, order: Sequence[int], depth: int) -> _Options:
+        """What coordinate order[depth] may be, given the levels (F, n) of those before it."""
+        j, later = order[depth], order[depth + 1 :]
+        least = np.minimum(self.costs * self.top, 0.0)[:, later].sum(axis=1)
+        lowest, highest = self._interval(self.limits - least - levels @ self.costs.T, j)
+        asked = [equation.steps(levels, j, later) for equation in self._equations]
+        step, start = max(asked, key=itemgetter(0), default=(1, 0))
+        lowest = lowest + (start - lowest) % step
+        return _Options(lowest, step, np.maximum((highest - lowest) // step + 1.0, 0.0))
+
+    @cached_property
+    def _equations(self) -> tuple[Equation, ...]:
+        return equations(self.costs, self.limits)
 
     def _interval(self, room: Array, j: int) -> tuple[Array, Array]:
         """The lowest and highest levels of coordinate j for which room (F, k) is left: (F,)."""
@@ -140,35 +157,28 @@ class Levels:
         lowest = np.ceil((room[:, down] / cost[down]).max(axis=1, initial=0.0))
         return lowest, highest
 
-    def _extended(
-        self, chosen: Array, room: Array, lowest: Array, counts: Array, j: int
-    ) -> Iterator[tuple[Array, Array]]:
-        """Combinations (F, i) with each possible level of coordinate j: some (F', i + 1) at a time.
-
-        The last ones come first.
-        """
-        number = counts.astype(np.int64)
-        owner = np.repeat(np.arange(len(chosen)), number)
-        before = np.cumsum(number) - number
-        level = lowest[owner] + (np.arange(len(owner)) - before[owner])
-        for start in reversed(range(0, len(owner), _BLOCK)):
-            rows, value = owner[start : start + _BLOCK], level[start : start + _BLOCK, None]
-            yield np.hstack([chosen[rows], value]), room[rows] - value * self.costs[:, j]
-
     def _largest_first(self) -> list[int]:
         """Coordinates in the order in which they are chosen: steps that matter most go first."""
         order: list[int] = np.argsort(-np.abs(self.costs).max(axis=0), kind="stable").tolist()
         return order
 
-    def _least_after(self, order: Sequence[int]) -> Array:
-        """What coordinates after each in the order cost at least: (n, k)."""
-        least = np.minimum(self.costs * self.top, 0.0)[:, order].T
-        after: Array = least[::-1].cumsum(axis=0)[::-1] - least
-        return after
-
+    @cached_property
     def _is_open(self) -> bool:
-        """Whether each inequality by itself leaves something."""
-        return bool((np.minimum(self.costs * self.top, 0.0).sum(axis=1) <= self.limits).all())
+        """Whether each inequality and equation by itself leaves something."""
+        least = np.minimum(self.costs * self.top, 0.0).sum(axis=1)
+        return bool((least <= self.limits).all()) and all(e.is_open for e in self._equations)
+
+
+def _extended(levels: Array, j: int, options: _Options) -> Iterator[Array]:
+    """Combinations (F, n) with each of the options for coordinate j, some at a time, last first."""
+    number = options.number.astype(np.int64)
+    owner = np.repeat(np.arange(len(levels)), number)
+    place = np.arange(len(owner)) - (np.cumsum(number) - number)[owner]
+    for start in reversed(range(0, len(owner), _BLOCK)):
+        rows = owner[start : start + _BLOCK]
+        extended = levels[rows]
+        extended[:, j] = options.lowest[rows] + options.step * place[start : start + _BLOCK]
+        yield extended
 
 
 def linked_levels(

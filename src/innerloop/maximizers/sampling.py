@@ -87,6 +87,11 @@ class Sampler:
         if known is not None and known.complete and not mixed:
             return known.points[generator.integers(len(known.points), size=size)]
         X = self._known[np.resize(generator.permutation(_KNOWN), size)]
+        if known is not None and not known.complete:
+            # Known points are some of many, and steps in one level at a time may lead nowhere.
+            fresh = known.levels.draw(size // 2, generator)
+            X[: len(fresh), known.levels.columns] = known.levels.positions(fresh)
+            X = self.domain.project(X)
         return self._walked(X, _STEPS, generator)
 
     def _walked(self, X: Array, steps: int, generator: np.random.Generator) -> Array:

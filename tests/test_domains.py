@@ -124,6 +124,29 @@ def test_levels_and_reals_may_share_an_equation():
     np.testing.assert_allclose(sets.sum(axis=-1), 1.0, atol=1e-9)
 
 
+def test_constraints_of_all_sorts_over_a_mixed_space():
+    """Slabs of reals, of integers and of both: values decode to what meets them exactly."""
+    space = il.Space(
+        {name: il.Real(0, 1) for name in "xyz"}
+        | {"i": il.Integer(0, 10), "j": il.Integer(1, 20), "c": il.Choice(["a", "b", "c"])},
+        constraints=["0.4 <= x + y + z <= 0.5", "5 <= i + j <= 7", "x <= y", "10*z >= i"],
+    )
+    rng = np.random.default_rng(0)
+    domain = space.domain()
+    X = space.sample(300, rng)
+    sets, _ = domain.neighbours(X[:8].reshape(4, 2, -1), rng)
+    far = domain.project(rng.uniform(-1.0, 2.0, (300, space.d)))
+    for x in np.concatenate([X, far, sets.reshape(-1, space.d)]):
+        p = space.decode(x)
+        assert 0.4 <= p["x"] + p["y"] + p["z"] <= 0.5
+        assert 5 <= p["i"] + p["j"] <= 7
+        assert p["x"] <= p["y"]
+        assert 10 * p["z"] >= p["i"]
+    found = {(p["i"], p["j"]) for p in map(space.decode, X)}
+    assert found <= {(i, s - i) for i in range(5) for s in (5, 6, 7)}
+    assert found >= {(i, s - i) for i in range(4) for s in (5, 6, 7)}  # with 4 there is little room
+
+
 # Constraints over integers and steps, against all combinations
 
 

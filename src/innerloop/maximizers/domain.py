@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -46,22 +47,29 @@ class Domain:
     spokes: Array | None = None
     combinations: Combinations | None = None
     continuous: NDArray[np.bool_] = field(init=False)
-    _slack: Array = field(init=False)
-    _projection: Projection = field(init=False)
-    _sampler: Sampler = field(init=False)
 
     def __post_init__(self) -> None:
         continuous = np.ones(self.d, dtype=bool)
         for block in self.discrete:
             continuous[block.columns] = False
-        # Rows over levels only have a limit between two sums of levels: there is no rounding.
-        moving = continuous & (self.high > self.low)
-        slack = (self.A[:, moving] != 0.0).any(axis=1).astype(np.float64)
         object.__setattr__(self, "continuous", continuous)
-        object.__setattr__(self, "_slack", slack)
-        projection = Projection.of(self.low, self.high, self.A, self.b, continuous)
-        object.__setattr__(self, "_projection", projection)
-        object.__setattr__(self, "_sampler", Sampler(self))
+
+    @cached_property
+    def _slack(self) -> Array:
+        """Which inequalities may be off by a rounding: (k,).
+
+        Those over levels only have a limit between two sums of levels: there is none.
+        """
+        moving = self.continuous & (self.high > self.low)
+        return np.asarray((self.A[:, moving] != 0.0).any(axis=1), dtype=np.float64)
+
+    @cached_property
+    def _projection(self) -> Projection:
+        return Projection.of(self.low, self.high, self.A, self.b, self.continuous)
+
+    @cached_property
+    def _sampler(self) -> Sampler:
+        return Sampler(self)
 
     @property
     def d(self) -> int:

@@ -61,8 +61,10 @@ def equations(costs: Array, limits: Array) -> tuple[Equation, ...]:
 
 
 def _whole(costs: Array) -> NDArray[np.int64] | None:
-    """The smallest whole numbers that are in the ratios of costs (n,); None if they are large."""
-    smallest = np.abs(costs[costs != 0.0]).min(initial=np.inf)
+    """The smallest whole numbers that are in the ratios of costs (n,); None if large or all 0."""
+    if not costs.any():
+        return None
+    smallest = np.abs(costs[costs != 0.0]).min()
     ratios = [Fraction(float(c / smallest)).limit_denominator(_LARGEST_RATIO) for c in costs]
     factor = math.lcm(*(ratio.denominator for ratio in ratios))
     if factor * max(map(abs, ratios)) > _LARGEST_COEFFICIENT:

@@ -4,8 +4,8 @@
 
 Every query has to lie in the unit cube, meet the inequalities up to 1e-9 of the length of their
 rows, and have the values that were fixed or are on a grid; or there has to be an error that says
-that the domain is empty, and a linear program that finds no point either. Every problem is one
-line of the results; problems that are there already are not run again.
+that the domain is empty, where it was made so or a linear program finds no point either. Every
+problem is one line of the results; problems that are there already are not run again.
 """
 
 from __future__ import annotations

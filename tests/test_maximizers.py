@@ -259,8 +259,7 @@ def test_projection_is_the_nearest_point(seed):
     assert domain.contains(projected).all()
     expected = np.array([nearest_by_quadratic_program(domain, x) for x in X])
     distance, shortest = (np.linalg.norm(Y - X, axis=1) for Y in (projected, expected))
-    # Sides that are almost parallel are slow to agree on a point.
-    np.testing.assert_allclose(distance, shortest, atol=1e-6 if k == 1 else 1e-3)
+    np.testing.assert_allclose(distance, shortest, atol=1e-6)
     np.testing.assert_allclose(domain.project(projected), projected, atol=1e-9)
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import accumulate
 from typing import NamedTuple
 
@@ -14,7 +15,17 @@ from innerloop import checks
 from innerloop.checks import Array
 from innerloop.errors import InputError
 from innerloop.maximizers import polytope
+from innerloop.maximizers.combinations import Combinations, combinations
 from innerloop.maximizers.discrete import Discrete
+from innerloop.maximizers.levels import linked_levels
+from innerloop.maximizers.polytope import SLACK
+from innerloop.maximizers.projection import Projection, pulled
+from innerloop.maximizers.sampling import Sampler
+
+# Farther away from the cube it makes no difference where a point was.
+_FAR = 4.0
+# Where levels cannot move alone: to so many of the known combinations.
+_KNOWN_MOVES = 8
 
 
 class Neighbours(NamedTuple):
@@ -36,8 +47,12 @@ class Neighbours(NamedTuple):
 class Domain:
     """{x : low <= x <= high, A x <= b}, a part of the unit cube.
 
-    low, high: (d,), equal where a coordinate is fixed; A: (k, d), b: (k,); interior: (d,), a point
-    as far from all sides as can be; discrete: coordinates that take some values only, not fixed.
+    low, high: (d,), equal where a coordinate is fixed; A: (k, d), with rows of length 1, b: (k,);
+    interior: (d,), a point inside; discrete: coordinates that take some values only, not fixed;
+    spokes: (m, d), ways to go from point to point with the discrete coordinates as they are;
+    combinations: of the levels that are in inequalities.
+
+    All points that come from here are between low and high and meet A x <= b up to 1e-10.
     """
 
     low: Array
@@ -46,6 +61,8 @@ class Domain:
     b: Array
     interior: Array
     discrete: tuple[Discrete, ...] = ()
+    spokes: Array | None = None
+    combinations: Combinations | None = None
     continuous: NDArray[np.bool_] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -53,6 +70,23 @@ class Domain:
         for block in self.discrete:
             continuous[block.columns] = False
         object.__setattr__(self, "continuous", continuous)
+
+    @cached_property
+    def _slack(self) -> Array:
+        """Which inequalities may be off by a rounding: (k,).
+
+        Those over levels only have a limit between two sums of levels: there is none.
+        """
+        moving = self.continuous & (self.high > self.low)
+        return np.asarray((self.A[:, moving] != 0.0).any(axis=1), dtype=np.float64)
+
+    @cached_property
+    def _projection(self) -> Projection:
+        return Projection.of(self.low, self.high, self.A, self.b, self.continuous)
+
+    @cached_property
+    def _sampler(self) -> Sampler:
+        return Sampler(self)
 
     @property
     def d(self) -> int:
@@ -65,42 +99,39 @@ class Domain:
         return self.b.size == 0
 
     def contains(self, X: Array, slack: float = 1e-9) -> NDArray[np.bool_]:
-        """Whether points (..., d) lie within all sides, up to `slack`: (...)."""
+        """Whether points (..., d) lie within all sides: (...).
+
+        Continuous coordinates may be outside by `slack`, levels not.
+        """
         inside = np.all((self.low - slack <= X) & (X <= self.high + slack), axis=-1)
-        return np.asarray(inside & np.all(X @ self.A.T <= self.b + slack, axis=-1))
+        return np.asarray(inside & np.all(X @ self.A.T <= self.b + slack * self._slack, axis=-1))
 
     def project(self, X: Array) -> Array:
         """The nearest point of the domain to each of X (..., d).
 
-        Discrete coordinates go to their own nearest value first; if that leaves the others
-        nowhere to be, the point becomes the interior one.
+        Discrete coordinates go to their own nearest value first. If that leaves the others nowhere
+        to be, those in inequalities go to values near by that do not.
         """
         within: Array = np.minimum(np.maximum(X, self.low), self.high)
         for block in self.discrete:
             within[..., block.columns] = block.snap(within[..., block.columns])
-        if self.is_box or self.contains(within, 0.0).all():
+        if self.is_box:
             return within
-        if self.discrete:
-            return self._project_continuous(within.reshape(-1, self.d)).reshape(X.shape)
-        sides = self.low, self.high, self.A, self.b
-        return self._pull_inside(polytope.nearest(X.reshape(-1, self.d), *sides)).reshape(X.shape)
+        points = within.reshape(-1, self.d)
+        outside = np.flatnonzero(~self.contains(points, SLACK))
+        if len(outside):
+            points[outside] = self._moved_inside(X.reshape(-1, self.d)[outside], points[outside])
+        return points.reshape(X.shape)
 
     def sample(self, size: int, generator: np.random.Generator) -> Array:
         """Points spread over the domain: (size, d)."""
-        X = self.low + (self.high - self.low) * generator.random((size, self.d))
-        for block in self.discrete:
-            X[:, block.columns] = block.draw(size, generator)
-        if self.is_box:
-            return X
-        outside = ~self.contains(X, 0.0)
-        if outside.mean() >= 0.5:  # what is inside would favour the wide parts of the domain
-            outside[:] = True
-        if outside.any():
-            X[outside] = self._wander(int(outside.sum()), generator)
-        return X
+        return self._sampler.draw(size, generator)
 
     def neighbours(self, X: Array, generator: np.random.Generator) -> Neighbours:
-        """Query sets that differ from one of X (R, q, d) in one discrete value of one query."""
+        """Query sets that differ from one of X (R, q, d) in one discrete value of one query.
+
+        Where inequalities demand it, other values of that query follow.
+        """
         q, queries = X.shape[1], X.reshape(-1, self.d)
         moves = [each.moves(queries[:, each.columns], generator) for each in self.discrete]
         counts = [each.possible.shape[1] for each in moves]
@@ -109,16 +140,12 @@ class Domain:
             moved[:, last - there.possible.shape[1] : last, each.columns] = there.places
         possible = np.concatenate([each.possible for each in moves], axis=1)
         query, move = np.nonzero(possible)
-        places = moved[possible]
+        places, block = moved[possible], np.repeat(np.arange(len(moves)), counts)[move]
         if not self.is_box:
-            within = self.project(places)
-            # Values that leave the others nowhere to be cannot be moved to.
-            kept = (within == places)[:, ~self.continuous].all(axis=1)
-            query, move, places = query[kept], move[kept], within[kept]
+            query, places, block = self._allowed(queries, query, places, block)
         sets = X[query // q]
         sets[np.arange(len(query)), query % q] = places
-        block = np.repeat(np.arange(len(moves)), counts)
-        return Neighbours(sets, query // q, query % q * len(moves) + block[move])
+        return Neighbours(sets, query // q, query % q * len(moves) + block)
 
     def slots(self, q: int) -> NDArray[np.intp]:
         """To which discrete value each coordinate of q queries belongs, -1 for none: (q, d)."""
@@ -127,33 +154,48 @@ class Domain:
             slot[:, block.columns] = (np.arange(q) * len(self.discrete) + number)[:, None]
         return slot
 
-    def _wander(self, size: int, generator: np.random.Generator) -> Array:
-        """Points reached from the interior by random steps."""
-        start = np.tile(self.interior, (size, 1))
-        sides = self.low, self.high, self.A, self.b
-        if self.discrete:
-            return polytope.one_by_one(start, *sides, self.discrete, generator)
-        return self._pull_inside(polytope.hit_and_run(start, *sides, generator))
+    def _allowed(
+        self, queries: Array, query: NDArray[np.intp], places: Array, block: NDArray[np.intp]
+    ) -> tuple[NDArray[np.intp], Array, NDArray[np.intp]]:
+        """Moves (N, d) of queries (Q, d) within the inequalities; other values follow.
 
-    def _project_continuous(self, X: Array) -> Array:
-        """The nearest points of the domain with the same discrete values: (R, d)."""
-        outside = ~self.contains(X, 0.0)
-        rows = X[outside]
-        low, high = (np.where(self.continuous, side, rows) for side in (self.low, self.high))
-        moved = polytope.nearest(rows, low, high, self.A, self.b)
-        X[outside] = np.where(self.contains(moved)[:, None], moved, self.interior)
-        return X
+        query, block: which query and which of its discrete values each move belongs to, (N,). Where
+        most values cannot move alone, there are moves to known combinations too.
+        """
+        if self.combinations is not None:
+            columns = [each.columns.start for each in self.discrete]
+            moved = {column: places[block == k] for k, column in enumerate(columns)}
+            stuck = self.combinations.follow(moved)
+            for k, column in enumerate(columns):
+                places[block == k] = moved[column]
+            if stuck:
+                owner, known = self.combinations.moves(queries, _KNOWN_MOVES)
+                linked = columns.index(int(self.combinations.levels.columns[0]))
+                query, places = np.concatenate([query, owner]), np.concatenate([places, known])
+                block = np.concatenate([block, np.full(len(owner), linked)])
+        within = self.project(places)
+        changed = (within != queries[query]).any(axis=1)
+        return query[changed], within[changed], block[changed]
 
-    def _pull_inside(self, X: Array) -> Array:
-        """Move points that are outside by a rounding error towards the interior, until within."""
-        X = np.minimum(np.maximum(X, self.low), self.high)
-        over = X @ self.A.T - self.b
-        depth = self.b - self.A @ self.interior
-        share = np.where(over > 0.0, over / np.maximum(over + depth, 1e-300), 0.0).max(
-            axis=-1, initial=0.0
-        )
-        pulled: Array = X + share[..., None] * (self.interior - X)
-        return pulled
+    def _moved_inside(self, X: Array, snapped: Array) -> Array:
+        """The nearest points of the domain to X (R, d), given their discrete values `snapped`."""
+        moving, known = self._projection.columns, self.combinations
+        snapped[:, moving] = np.minimum(np.maximum(X[:, moving], -_FAR), _FAR)
+        if known is not None:
+            known.allow(snapped)
+        moved = self._projection.nearest(snapped)
+        outside = np.flatnonzero(~self.contains(moved, SLACK))
+        if len(outside):
+            # Rounding, or levels that only seemed possible: to points that are known to be inside.
+            lost = moved[outside]
+            inside = np.tile(self.interior, (len(lost), 1))
+            if known is not None:
+                inside = known.points[known.nearest(known.levels.levels(lost))[:, 0]]
+                lost[:, known.levels.columns] = inside[:, known.levels.columns]
+                lost = self._projection.nearest(lost)
+            moved[outside] = pulled(lost, inside, moving, self.A, self.b)
+            moved = np.minimum(np.maximum(moved, self.low), self.high)
+        return moved
 
 
 def make_domain(
@@ -176,20 +218,66 @@ def make_domain(
             )
         low[index] = high[index] = value
     movable = tuple(block for block in discrete if (high > low)[block.columns].all())
+    middle = 0.5 * (low + high)
+    for block in movable:
+        middle[block.columns] = block.snap(middle[block.columns])
+    box = Domain(low, high, np.zeros((0, d)), np.zeros(0), middle, movable)
     if inequalities is None:
-        interior = 0.5 * (low + high)
-        for block in movable:
-            interior[block.columns] = block.snap(interior[block.columns])
-        return Domain(low, high, np.zeros((0, d)), np.zeros(0), interior, movable)
+        return box
     A = checks.points("A in inequalities", inequalities[0], d)
     b = checks.vector("b in inequalities", inequalities[1], A.shape[0])
-    lengths = np.linalg.norm(A, axis=1)
-    lengths[lengths == 0.0] = 1.0
-    A, b = A / lengths[:, None], b / lengths
-    middle = polytope.middle(A, b, low, high, movable)
-    if middle is None:
+    cut = _cut(box, *_normalized(A, b))
+    if cut is None:
         raise InputError(
             f"no point of the unit cube meets the {b.size} linear inequalities "
             f"with {int((high == low).sum())} coordinates fixed"
         )
-    return Domain(low, high, A, b, middle, movable)
+    return cut
+
+
+def _cut(box: Domain, A: Array, b: Array) -> Domain | None:
+    """The part of a box where A x <= b; None if there is none."""
+    A, b = _needed(A, b, box)
+    if not b.size:
+        return box
+    # What is in no inequality stays in the middle.
+    linked = (A != 0.0).any(axis=0)
+    low, high = (np.where(linked, side, box.interior) for side in (box.low, box.high))
+    frame = polytope.frame(A, b, low, high)
+    if frame is None:
+        return None
+    levels = linked_levels(box.discrete, A, b, low, high)
+    if levels is None:
+        return replace(box, A=A, b=frame.limits, interior=frame.centre, spokes=frame.spokes)
+    known = combinations(levels, frame.centre, A, b, low, high)
+    if known is None:
+        return None
+    interior = known.points[known.nearest(levels.levels(frame.centre)[None])[0, 0]]
+    spokes = polytope.held(frame.spokes, levels.columns)
+    return replace(box, A=A, b=b, interior=interior, spokes=spokes, combinations=known)
+
+
+def _normalized(A: Array, b: Array) -> tuple[Array, Array]:
+    """A x <= b with rows of length 1, of whatever size they were."""
+    largest = np.abs(A).max(axis=1, initial=0.0)
+    largest[largest == 0.0] = 1.0
+    A = A / largest[:, None]
+    lengths = np.maximum(np.linalg.norm(A, axis=1), 1.0)
+    with np.errstate(over="ignore"):
+        limits = b / largest / lengths
+    # No point of the cube is farther away.
+    return A / lengths[:, None], np.minimum(np.maximum(limits, -2.0 * A.shape[1]), 2.0 * A.shape[1])
+
+
+def _needed(A: Array, b: Array, box: Domain) -> tuple[Array, Array]:
+    """The inequalities that not all points of a box meet; levels may be off by a rounding."""
+    step = np.zeros(box.d)
+    for block in box.discrete:
+        step[block.columns] = 1.0 / (block.count - 1)
+    sizes = np.abs(A) * step
+    finest = np.where(sizes > 0.0, sizes, np.inf).min(axis=1, initial=np.inf)
+    moving = box.continuous & (box.high > box.low)
+    rounding = np.minimum(SLACK, 1e-8 * finest)
+    b = b + np.where((A[:, moving] != 0.0).any(axis=1), 0.0, rounding)
+    cut = np.maximum(A * box.low, A * box.high).sum(axis=1) > b
+    return A[cut], b[cut]

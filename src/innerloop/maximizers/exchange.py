@@ -107,7 +107,13 @@ def _combined(
     made = order[owner] < np.minimum(sizes[size], number[owner])[:, None, None]
     moved = near.sets[best[:, slot], np.arange(q)[:, None], np.arange(d)]
     sets = np.where(made, moved[owner], X[owner])
-    return sets if domain.is_box else domain.project(sets), owner
+    if domain.is_box:
+        return sets, owner
+    # A move by itself is made as it was valued, with the values that had to follow it.
+    alone, first = sizes[size] == 1, best[np.arange(R), np.argmax(worth, axis=1)]
+    sets = domain.project(sets)
+    sets[alone] = near.sets[first[owner[alone]]]
+    return sets, owner
 
 
 def _best_of_each(owner: NDArray[np.intp], value: Array, size: int) -> NDArray[np.intp]:

@@ -1,155 +1,172 @@
-"""Points of {x : low <= x <= high, A x <= b}: the nearest ones, random ones, and the middle.
+"""The shape of {x : low <= x <= high, A x <= b}, flat ones included: its extent, random points.
 
-low, high: (d,), or (R, d) where every row has bounds of its own; A: (k, d), b: (k,).
+low, high: (d,); A: (k, d) with rows of length 1 at most, b: (k,).
 """
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
+from numpy.typing import NDArray
 
 from innerloop.checks import Array
-from innerloop.maximizers.discrete import Discrete, Ordinal
+from innerloop.maximizers.projection import Projection
 
-_SWEEPS = 200
-_TOLERANCE = 1e-10
-_LEVEL_TOLERANCE = 1e-9
-
-
-def nearest(X: Array, low: Array, high: Array, A: Array, b: Array) -> Array:
-    """The nearest point is clip(X - A^T t), t >= 0: ascent of the dual in one t_i at a time."""
-    low, high = np.broadcast_to(low, X.shape), np.broadcast_to(high, X.shape)
-    multipliers = np.zeros((len(X), b.size))
-    for _ in range(_SWEEPS):
-        before = multipliers.copy()
-        for i, a in enumerate(A):
-            multipliers[:, i] = 0.0
-            multipliers[:, i] = _multiplier(X - multipliers @ A, low, high, a, b[i])
-        if np.abs(multipliers - before).max(initial=0.0) < _TOLERANCE:
-            break
-    return np.minimum(np.maximum(X - multipliers @ A, low), high)
+# A point may be outside by this much: far more than rounding, far less than anybody can notice.
+SLACK = 1e-10
+# A domain without a point that is outside by no more than this is empty.
+_EMPTY = 5e-10
+# Along a direction with no more room than this nothing moves.
+_FLAT = 1e-10
+# A coordinate that is slower than this is at rest, but for rounding.
+_STILL = 1e-12
+# A domain with a ball of this radius inside needs no other directions than the coordinates.
+_WIDE = 0.01
 
 
-def _multiplier(X: Array, low: Array, high: Array, a: Array, limit: float) -> Array:
-    """The smallest t >= 0 for which a . clip(X - t a) <= limit: (R, d) -> (R,).
+class Frame(NamedTuple):
+    """A point inside (d,), and how far the domain goes from there: centre + spokes are inside.
 
-    That is piecewise linear in t and falls, with breaks where a coordinate meets a bound.
+    spokes: (m, d); all differences of points of the domain are combinations of them. limits: (k,),
+    b, or a hair more if that is what it takes.
     """
-    moving = a != 0.0
-    breaks = [(X - side)[:, moving] / a[moving] for side in (low, high)]
-    t = np.sort(np.maximum(np.hstack([np.zeros((len(X), 1)), *breaks]), 0.0), axis=1)
-    moved = X[:, None] - t[..., None] * a
-    over = np.minimum(np.maximum(moved, low[:, None]), high[:, None]) @ a - limit
-    rows, right = np.arange(len(X)), np.minimum((over > 0.0).sum(axis=1), t.shape[1] - 1)
-    left = np.maximum(right - 1, 0)
-    fall = over[rows, left] - over[rows, right]
-    share = np.clip(over[rows, left] / np.where(fall > 0.0, fall, 1.0), 0.0, 1.0)
-    root = t[rows, left] + share * (t[rows, right] - t[rows, left])
-    return np.where(right > 0, root, 0.0)
+
+    centre: Array
+    spokes: Array
+    limits: Array
+
+
+def frame(A: Array, b: Array, low: Array, high: Array) -> Frame | None:
+    """The frame of a domain, by linear programming; None if it has no points."""
+    free = high > low
+    centre, radius = _largest_ball(A, b, low, high)
+    reached = A @ centre
+    if not (reached <= b + _EMPTY).all():
+        return None
+    b = np.maximum(b, reached)
+    if radius > _WIDE or not free.any():
+        return Frame(centre, radius * np.eye(low.size)[free], b)
+    return _spanned(centre, A, b, low, high)
+
+
+def _largest_ball(A: Array, b: Array, low: Array, high: Array) -> tuple[Array, float]:
+    """Centre (d,) and radius of the largest ball among the free coordinates; outside if empty."""
+    free = high > low
+    size = int(free.sum())
+    if size == 0:
+        return low, 0.0
+    lengths = np.linalg.norm(A[:, free], axis=1, keepdims=True)
+    eye, ones = np.eye(size), np.ones((size, 1))
+    sides = np.block([[A[:, free], lengths], [eye, ones], [-eye, ones]])
+    limits = np.concatenate([b - A[:, ~free] @ low[~free], high[free], -low[free]])
+    best = _lowest(
+        np.append(np.zeros(size), -1.0),
+        sides,
+        limits,
+        # Below 0 it is by how much the point is outside that is outside least.
+        np.append(low[free], -1.0),
+        np.append(high[free], 1.0),
+    )
+    centre, radius = 0.5 * (low + high), 0.0
+    if best is not None:
+        centre[free] = np.minimum(np.maximum(best[:size], low[free]), high[free])
+        radius = max(float(best[-1]), 0.0)
+    polished = Projection.of(low, high, A, b).nearest(centre[None])[0]
+    outside = [(A @ point - b).max() for point in (polished, centre)]
+    return (polished if outside[0] <= max(outside[1], 0.0) else centre), radius
+
+
+def _spanned(centre: Array, A: Array, b: Array, low: Array, high: Array) -> Frame:
+    """The frame of a thin or flat domain, from its ends in directions that make up all others.
+
+    `left` are unit vectors at right angles to each other and to all that was found. The domain
+    ends twice in the first of them: if that is a way to go, what is left is at right angles to
+    it; else the direction is done with.
+    """
+    left = np.eye(low.size)[high > low]
+    points = [centre]
+    while len(left):
+        ends = np.array([_end(side * left[0], A, b, low, high, centre) for side in (-1.0, 1.0)])
+        way = ends[1] - ends[0]
+        if way @ left[0] > _FLAT:
+            points += [*ends]
+            left = _reflected(left, left @ way)[1:]
+        else:
+            left = left[1:]
+    middle = np.minimum(np.maximum(np.mean(points, axis=0), low), high)
+    return Frame(middle, _long(np.array(points) - middle), b)
+
+
+def _end(c: Array, A: Array, b: Array, low: Array, high: Array, default: Array) -> Array:
+    """The point of the domain that is farthest in the direction c: (d,)."""
+    best = _lowest(-c, A, b, low, high)
+    if best is None:
+        return default
+    end = Projection.of(low, high, A, b).nearest(best[None])[0]
+    return end if (end @ A.T <= b + SLACK).all() else default
+
+
+def _lowest(c: Array, A: Array, b: Array, low: Array, high: Array) -> Array | None:
+    """The point of the domain at which c . x is lowest: (d,); None if there seems to be none."""
+    from scipy.optimize import linprog  # slow to import
+
+    bounds = [*zip(low.tolist(), high.tolist(), strict=True)]
+    options: Any = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
+    found: Array | None = linprog(c, A_ub=A, b_ub=b, bounds=bounds, options=options).x
+    return found
+
+
+def _reflected(left: Array, along: Array) -> Array:
+    """Unit vectors (m, d) turned so that all but the first are at right angles to a way.
+
+    along: (m,), how far the way goes in each of them.
+    """
+    normal = along / np.linalg.norm(along)
+    normal[0] += 1.0 if normal[0] >= 0.0 else -1.0
+    reflected: Array = left - np.outer(2.0 / (normal @ normal) * normal, normal @ left)
+    return reflected
+
+
+def held(spokes: Array, columns: NDArray[np.intp]) -> Array:
+    """The combinations of spokes (m, d) that leave some columns as they are: (n, d)."""
+    if not len(spokes):
+        return spokes
+    U, sizes, _ = np.linalg.svd(spokes[:, columns])
+    rank = int((sizes > _FLAT).sum())
+    combined: Array = U[:, rank:].T @ spokes
+    combined[:, columns] = 0.0
+    return _long(combined)
+
+
+def _long(spokes: Array) -> Array:
+    """Those of the spokes (m, d) that lead anywhere."""
+    return spokes[(np.abs(spokes) > _STILL).any(axis=1)]
 
 
 def hit_and_run(
-    start: Array, low: Array, high: Array, A: Array, b: Array, generator: np.random.Generator
-) -> Array:
-    """Points reached from `start` (R, d) by steps to random places on random lines: (R, d)."""
-    X = start
-    size, d = X.shape
-    sides = np.vstack([A, np.eye(d), -np.eye(d)])
-    limits = np.concatenate([b, high, -low])
-    moving = high > low
-    for _ in range(10 + 2 * d):
-        direction = generator.standard_normal((size, d)) * moving
-        speed, room = direction @ sides.T, np.maximum(limits - X @ sides.T, 0.0)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            time = room / speed
-        ahead = np.where(speed > 1e-12, time, np.inf).min(axis=1, keepdims=True)
-        behind = np.where(speed < -1e-12, time, -np.inf).max(axis=1, keepdims=True)
-        stuck = ~(np.isfinite(ahead) & np.isfinite(behind))
-        step = behind + (ahead - behind) * generator.random((size, 1))
-        X = X + np.where(stuck, 0.0, step) * direction
-    return X
-
-
-def one_by_one(
-    start: Array,
+    X: Array,
+    spokes: Array,
     low: Array,
     high: Array,
     A: Array,
     b: Array,
-    discrete: tuple[Discrete, ...],
     generator: np.random.Generator,
 ) -> Array:
-    """Points reached from `start` (R, d) by redrawing one coordinate after the other: (R, d).
-
-    Discrete coordinates go to any of the levels that the inequalities leave them, given the
-    others; categories are in no inequality.
-    """
-    X = start.copy()
-    ordinal = {block.column: block for block in discrete if isinstance(block, Ordinal)}
-    categories = [block for block in discrete if not isinstance(block, Ordinal)]
-    inside = {c for block in categories for c in range(block.columns.start, block.columns.stop)}
-    free = [j for j in range(low.size) if high[j] > low[j] and j not in inside]
-    for _ in range(10 + 2 * len(free)):
-        for j in free:
-            floor, ceiling = _interval(X, j, low[j], high[j], A, b)
-            share = generator.random(len(X))
-            if j not in ordinal:
-                X[:, j] = floor + share * (ceiling - floor)
-                continue
-            here, span = ordinal[j].level(X[:, j]), ordinal[j].count - 1
-            if not A[:, j].any():
-                floor, ceiling = np.zeros(len(X)), np.ones(len(X))
-            lowest = np.minimum(np.ceil(floor * span - _LEVEL_TOLERANCE), here)
-            highest = np.maximum(np.floor(ceiling * span + _LEVEL_TOLERANCE), here)
-            chosen = np.minimum(lowest + np.floor(share * (highest - lowest + 1.0)), highest)
-            X[:, j] = ordinal[j].position(chosen)
-    for category in categories:
-        X[:, category.columns] = category.draw(len(X), generator)
-    return X
-
-
-def _interval(X: Array, j: int, low: float, high: float, A: Array, b: Array) -> tuple[Array, Array]:
-    """Between which values coordinate j may lie, given the others: (R,), (R,)."""
-    floor, ceiling = np.full(len(X), low), np.full(len(X), high)
-    room = b - X @ A.T
-    for i in np.flatnonzero(A[:, j]):
-        limit = X[:, j] + np.maximum(room[:, i], 0.0) / A[i, j]
-        if A[i, j] > 0.0:
-            ceiling = np.minimum(ceiling, limit)
-        else:
-            floor = np.maximum(floor, limit)
-    return floor, np.maximum(ceiling, floor)
-
-
-def middle(
-    A: Array, b: Array, low: Array, high: Array, discrete: tuple[Discrete, ...] = ()
-) -> Array | None:
-    """The point farthest from all sides over the free continuous coordinates; None if none is.
-
-    Discrete coordinates are at one of their levels, by mixed-integer programming.
-    """
-    from scipy.optimize import Bounds, LinearConstraint, milp  # slow to import
-
-    d = low.size
-    unit, is_level = np.ones(d), np.zeros(d, dtype=bool)
-    for block in discrete:
-        is_level[block.columns] = True
-        if isinstance(block, Ordinal):
-            unit[block.column] = 1.0 / (block.count - 1)
-    # Maximize the distance r to every side: a . x + r |a| <= b, and r <= x - low, high - x.
-    free = (high > low) & ~is_level
-    sides = np.hstack([A * unit, np.linalg.norm(A[:, free], axis=1, keepdims=True)])
-    eye = np.hstack([np.eye(d), np.ones((d, 1))])[free]
-    rows = np.vstack([sides, eye, np.hstack([-eye[:, :d], eye[:, d:]])])
-    limits = np.concatenate([b, high[free], -low[free]])
-    result = milp(
-        np.append(np.zeros(d), -1.0),
-        constraints=LinearConstraint(rows, ub=limits),
-        bounds=Bounds(np.append(low / unit, 0.0), np.append(high / unit, 1.0 if free.any() else 0)),
-        integrality=np.append(is_level, False).astype(int),
-    )
-    if result.x is None:
-        return None
-    point: Array = np.where(is_level, np.rint(result.x[:d]), result.x[:d]) * unit
-    for block in discrete:
-        point[block.columns] = block.snap(point[block.columns])
-    return point
+    """From X (R, d) to random places on lines in directions that combine the spokes: (R, d)."""
+    direction = generator.standard_normal((len(X), len(spokes))) @ spokes
+    # Without that little room, points on the sides of a flat domain could not leave them.
+    speed, room = direction @ A.T, np.maximum(b + 0.5 * SLACK - X @ A.T, 0.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        time = room / speed
+        up, down = (high - X) / direction, (low - X) / direction
+    moves = np.abs(direction) > _STILL
+    ahead = np.where(moves, np.maximum(up, down), np.inf).min(axis=1, initial=np.inf)
+    behind = np.where(moves, np.minimum(up, down), -np.inf).max(axis=1, initial=-np.inf)
+    ahead = np.minimum(ahead, np.where(speed > 0.0, time, np.inf).min(axis=1, initial=np.inf))
+    behind = np.maximum(behind, np.where(speed < 0.0, time, -np.inf).max(axis=1, initial=-np.inf))
+    free = np.isfinite(ahead) & np.isfinite(behind)
+    ahead, behind = np.where(free, ahead, 0.0), np.where(free, behind, 0.0)
+    step = behind + (ahead - behind) * generator.random(len(X))
+    moved: Array = np.minimum(np.maximum(X + step[:, None] * direction, low), high)
+    return moved

@@ -28,7 +28,7 @@ class Supply:
         self.asks, self.ask_seconds = 0, 0.0
         self._optimizer, self._fixed = optimizer, fixed
         domain = optimizer.space.domain(fixed)
-        self._points = _points(optimizer.space, domain)
+        self._points = _points(optimizer.space, fixed)
         self._left = deque(_abandoned(optimizer, domain) if resume else ())
 
     def at_most(self, number: int) -> int:
@@ -69,9 +69,7 @@ def _abandoned(optimizer: Optimizer, domain: Domain) -> list[Trial]:
     return [trial for trial, contained in zip(trials, inside, strict=True) if contained]
 
 
-def _points(space: Space, domain: Domain) -> set[tuple[Any, ...]] | None:
-    """All points of a space that has few of them."""
-    everything = space.everything()
-    if everything is None:
-        return None
-    return {point_of(space.decode(x)) for x in everything[domain.contains(everything)]}
+def _points(space: Space, fixed: Mapping[str, Any] | None) -> set[tuple[Any, ...]] | None:
+    """All points of a space that has few of them, with some values held."""
+    everything = space.everything(fixed=fixed)
+    return None if everything is None else {point_of(space.decode(x)) for x in everything}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
@@ -17,8 +18,10 @@ from innerloop import checks
 from innerloop.checks import Array, Seed
 from innerloop.errors import InputError
 from innerloop.maximizers.domain import Domain, make_domain
+from innerloop.maximizers.enumeration import everything
 from innerloop.space import toml
-from innerloop.space.constraints import Constraint, axis_of, half_space, parse
+from innerloop.space.constraints import Constraint, parse
+from innerloop.space.half_spaces import Axis, Sum, axis_of, half_space, sum_of_levels
 from innerloop.space.parameters import (
     Choice,
     Integer,
@@ -41,7 +44,8 @@ class Space:
 
     parameters: by name, a `Real`, `Integer` or `Choice`; a plain value is fixed, takes no
     coordinate, and is in all params. constraints: linear ones over numeric parameters, such as
-    "2*x + 3*y <= 10" or "0 <= x - y <= 2"; < and > mean the same as <= and >=.
+    "2*x + 3*y <= 10" or "0 <= x - y <= 2"; < and > mean the same as <= and >=. Equations such as
+    "x + 2*y == 10" may hold between integers and stepped numbers.
     """
 
     parameters: Mapping[str, Real | Integer | Choice | Plain]
@@ -95,11 +99,16 @@ class Space:
     def check(self, params: Mapping[str, Any]) -> dict[str, Plain]:
         """`params` as plain values in the order of the space, if that is where they are.
 
-        Fixed parameters may be left out. Constraints have to be met up to 1e-9 of their terms.
+        Fixed parameters may be left out. Constraints have to be met: exactly between integers and
+        stepped numbers, else up to 1e-9 of their terms.
         """
         values = self._values(params)
-        for constraint in self.inequalities:
-            if not constraint.is_met(values):
+        for constraint, levels in zip(self.inequalities, self._sums, strict=True):
+            if levels is None:
+                met = constraint.is_met(values)
+            else:
+                met = levels.is_met({n: self._axes[n].level(values[n]) for n in levels.steps})
+            if not met:
                 raise InputError(f"constraint {constraint.text!r} is not met by {values}")
         return values
 
@@ -125,13 +134,8 @@ class Space:
         # What is held may leave the others a single value, for which a margin has no room.
         for tight in (True, False) if held else (True,):
             sides = self._sides(held, tight)
-            try:
-                domain = make_domain(self.d, inequalities=sides, fixed=held, discrete=discrete)
-            except InputError:
-                continue
-            # Linear programming lets points pass that are outside by more than the margin.
-            if domain.contains(domain.interior, 1e-10):
-                return domain
+            with suppress(InputError):
+                return make_domain(self.d, inequalities=sides, fixed=held, discrete=discrete)
         where = f" with {dict(fixed)}" if fixed else ""
         raise InputError(f"constraints {list(self.constraints)} leave nothing to search{where}")
 
@@ -157,18 +161,15 @@ class Space:
             X = np.concatenate([X, self.sample(_FILLING, generator)])
         return X[:size]
 
-    def everything(self, limit: int = _FEW_POINTS) -> Array | None:
+    def everything(
+        self, limit: int = _FEW_POINTS, *, fixed: Mapping[str, Any] | None = None
+    ) -> Array | None:
         """All points that meet the constraints, (N, d); None if there are more than `limit`.
 
-        Points that do not meet the constraints count too.
+        fixed: values at which some parameters are held. None also if a search of some length does
+        not find out how many points there are.
         """
-        if self.count is None or self.count > limit:
-            return None
-        kinds = [kind for kind in self._kinds.values() if kind.width]
-        points = [kind.points(np.arange(kind.count)) for kind in kinds if kind.count]
-        levels = np.unravel_index(np.arange(self.count), [len(places) for places in points])
-        X = np.hstack([places[level] for places, level in zip(points, levels, strict=True)])
-        return X[self._whole.contains(X, 0.0)]
+        return everything(self.domain(fixed) if fixed else self._whole, limit)
 
     def to_dict(self) -> dict[str, Any]:
         """Parameters and constraints, ready for JSON."""
@@ -254,15 +255,28 @@ class Space:
             held.update(enumerate(coordinates, start=self.columns[name].start))
         return held
 
-    def _sides(self, held: Mapping[int, float], tight: bool) -> tuple[Array, Array] | None:
-        """The constraints as A x <= b, (k, d) and (k,)."""
-        if not self.inequalities:
-            return None
-        axes = {
+    @cached_property
+    def _axes(self) -> dict[str, Axis]:
+        return self._axes_of({})
+
+    @cached_property
+    def _sums(self) -> tuple[Sum | None, ...]:
+        """The constraints over levels, where no real number takes part."""
+        return tuple(sum_of_levels(constraint, self._axes) for constraint in self.inequalities)
+
+    def _axes_of(self, held: Mapping[int, float]) -> dict[str, Axis]:
+        """The axes of all parameters in constraints, some of them held at a coordinate."""
+        return {
             name: axis_of(self.parameters[name], self.columns[name].start, held)
             for constraint in self.inequalities
             for name in constraint.coefficients
         }
+
+    def _sides(self, held: Mapping[int, float], tight: bool) -> tuple[Array, Array] | None:
+        """The constraints as A x <= b, (k, d) and (k,)."""
+        if not self.inequalities:
+            return None
+        axes = self._axes_of(held)
         rows = [half_space(c, axes, self.d, tight=tight) for c in self.inequalities]
         return np.array([a for a, _ in rows]), np.array([b for _, b in rows])
 

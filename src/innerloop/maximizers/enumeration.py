@@ -1,0 +1,41 @@
+"""All points of a domain that has no continuous coordinates, if they are few."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from innerloop.checks import Array
+from innerloop.maximizers.discrete import Discrete, Ordinal
+from innerloop.maximizers.domain import Domain
+
+
+def everything(domain: Domain, limit: int) -> Array | None:
+    """All points (N, d), in order; None if they are, or might be, more than `limit`."""
+    if (domain.continuous & (domain.high > domain.low)).any():
+        return None
+    levels = None if domain.combinations is None else domain.combinations.levels
+    columns = [] if levels is None else levels.columns.tolist()
+    free = [block for block in domain.discrete if block.columns.start not in columns]
+    number = math.prod(block.count for block in free)
+    linked = np.zeros((1, 0)) if levels is None else levels.everything(limit // number)
+    if linked is None or number * len(linked) > limit:
+        return None
+    grid = np.indices([block.count for block in free]).reshape(len(free), number)
+    chosen = dict(zip(columns, np.repeat(linked.T, number, axis=1), strict=True))
+    for block, value in zip(free, grid, strict=True):
+        chosen[block.columns.start] = np.tile(value, len(linked))
+    values = [chosen[block.columns.start].astype(np.int64) for block in domain.discrete]
+    X = np.tile(domain.low, (number * len(linked), 1))
+    for block, value in zip(domain.discrete, values, strict=True):
+        X[:, block.columns] = _places(block, value)
+    return X[np.lexsort(values[::-1])] if values else X
+
+
+def _places(block: Discrete, value: NDArray[np.int64]) -> Array:
+    """The coordinates of values by their number: (N,) -> (N, width)."""
+    if isinstance(block, Ordinal):
+        return block.position(value)[:, None]
+    return np.asarray(np.eye(block.count)[value])

@@ -1,0 +1,107 @@
+"""Random points of a domain: drawn from the cube if many are inside, else from point to point."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from innerloop.checks import Array
+from innerloop.maximizers import polytope
+
+if TYPE_CHECKING:
+    from innerloop.maximizers.domain import Domain
+
+# Points of the cube are drawn until enough are inside, if so many of them are.
+_SHARE_INSIDE = 1 / 8
+# Else samples are known points, the same at every call, moved on by a few steps.
+_KNOWN, _STEPS = 1024, 3
+
+
+@dataclass(frozen=True, eq=False)
+class Sampler:
+    """Draws points of a domain; what can be found out once is kept."""
+
+    domain: Domain
+
+    def draw(self, size: int, generator: np.random.Generator) -> Array:
+        """Points spread over the domain: (size, d)."""
+        if self.domain.is_box:
+            return self._from_the_box(size, generator)
+        if self._share_inside >= _SHARE_INSIDE:
+            return self._from_inside(size, generator)
+        X = self._from_the_box(size, generator)
+        X[:, self._linked] = self._moved_on(size, generator)[:, self._linked]
+        return X
+
+    @cached_property
+    def _linked(self) -> NDArray[np.bool_]:
+        """Which coordinates are in an inequality: (d,)."""
+        return np.asarray((self.domain.A != 0.0).any(axis=0))
+
+    @cached_property
+    def _share_inside(self) -> float:
+        """About how much of the box is inside."""
+        X = self._from_the_box(_KNOWN, np.random.default_rng(0))
+        return float(self.domain.contains(X, 0.0).mean())
+
+    @cached_property
+    def _known(self) -> Array:
+        """Points of the domain, spread over it: (N, d)."""
+        domain, generator = self.domain, np.random.default_rng(0)
+        if domain.combinations is not None:
+            points = domain.combinations.points
+            start = points[generator.integers(len(points), size=_KNOWN)]
+        else:
+            shares = generator.dirichlet(np.ones(len(self._spokes) + 1), size=_KNOWN)
+            start = domain.interior + shares[:, 1:] @ self._spokes
+        return self._walked(start, 10 + 2 * int(self._linked.sum()), generator)
+
+    @cached_property
+    def _spokes(self) -> Array:
+        return np.zeros((0, self.domain.d)) if self.domain.spokes is None else self.domain.spokes
+
+    def _from_the_box(self, size: int, generator: np.random.Generator) -> Array:
+        """Points of the box, whether they meet the inequalities or not."""
+        low, high = self.domain.low, self.domain.high
+        X: Array = low + (high - low) * generator.random((size, low.size))
+        for block in self.domain.discrete:
+            X[:, block.columns] = block.draw(size, generator)
+        return X
+
+    def _from_inside(self, size: int, generator: np.random.Generator) -> Array:
+        """Points of the box that meet the inequalities."""
+        inside = np.zeros((0, self.domain.d))
+        while len(inside) < size:
+            number = int(1.1 * (size - len(inside)) / self._share_inside) + 8
+            X = self._from_the_box(number, generator)
+            inside = np.concatenate([inside, X[self.domain.contains(X, 0.0)]])
+        return inside[:size]
+
+    def _moved_on(self, size: int, generator: np.random.Generator) -> Array:
+        """Points reached from known ones."""
+        known, mixed = self.domain.combinations, len(self._spokes) > 0
+        if known is not None and known.complete and not mixed:
+            return known.points[generator.integers(len(known.points), size=size)]
+        X = self._known[np.resize(generator.permutation(_KNOWN), size)]
+        if known is not None and not known.complete:
+            # Known points are some of many, and steps in one level at a time may lead nowhere.
+            fresh = known.levels.draw(size // 2, generator)
+            X[: len(fresh), known.levels.columns] = known.levels.positions(fresh)
+            X = self.domain.project(X)
+        return self._walked(X, _STEPS, generator)
+
+    def _walked(self, X: Array, steps: int, generator: np.random.Generator) -> Array:
+        """Where random steps lead from X (R, d), in continuous coordinates and in levels."""
+        domain = self.domain
+        sides = domain.low, domain.high, domain.A, domain.b
+        for _ in range(steps):
+            if len(self._spokes):
+                X = polytope.hit_and_run(X, self._spokes, *sides, generator)
+            if domain.combinations is not None:
+                room = domain.b - X @ domain.A.T
+                X = domain.combinations.levels.redrawn(X, room, generator)
+        return X

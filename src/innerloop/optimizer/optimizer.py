@@ -33,8 +33,8 @@ class Optimizer:
 
     initial: Sobol points to start from, by default some that suit the space. acquisition: "ei",
     "pi", "sr", "ucb", "es" or "kg"; form, parallelism and maximizer as in `innerloop.suggest`.
-    seconds: about how long an ask may take; by default until the maximizer converges, which is
-    milliseconds. expire: seconds after which a pending trial is given up.
+    seconds: about how long an ask may take, fits included; by default until the maximizer
+    converges, which is milliseconds. expire: seconds after which a pending trial is given up.
     """
 
     def __init__(
@@ -320,6 +320,6 @@ class Optimizer:
         if self._latest is None or self._latest[0] != key:
             learned, results = self._learned, self._results()
             if learned is None or learned.is_due(len(results.values)):
-                learned = learn(results, self._settings.sign, learned)
+                learned = learn(results, self._settings.sign, learned, self._settings.seconds)
             self._latest = (key, learned)
         return self._latest[1]

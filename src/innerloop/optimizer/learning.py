@@ -30,6 +30,8 @@ _TOLERANCE = 1e-5
 _BY_FAR, _BOTH_EVERY = 10.0, 8
 # Noise with a smaller variance than this, in units of that of the values, is as good as none.
 _NEGLIGIBLE_NOISE = 1e-2
+# A value with more noise than this, in the same units, says nothing, however much more it is.
+_LARGEST_NOISE = 1e12
 # When time is short, scalings are compared on so many results at most.
 _GRADED = 300
 
@@ -75,8 +77,8 @@ class Learned:
 
     def noise(self, results: Results) -> Array:
         """Noise variances of the results in units of the surrogate, given or learned: (n,)."""
-        given = results.noise_sd * self.outputs.slope(results.values)
-        return np.where(np.isnan(given), float(np.mean(self.gp.noise)), given**2)
+        given = _given_noise(results, self.outputs)
+        return np.where(np.isnan(given), float(np.median(self.gp.noise)), given)
 
     def posterior(self, results: Results) -> Posterior:
         """The belief given all results."""
@@ -171,7 +173,7 @@ def _graded(
     """A surrogate under a scaling with log p(values, hyperparameters), of some if time is short."""
     if seconds is not None:
         results = results.some(_GRADED)
-    noise, given = float(np.mean(gp.noise)), _given_noise(results, outputs)
+    noise, given = float(np.median(gp.noise)), _given_noise(results, outputs)
     conditioned = GaussianProcess(gp.kernel, gp.mean, np.where(np.isnan(given), noise, given))
     t = outputs.forward(results.values)
     likelihood = conditioned.condition(results.X, t).log_likelihood
@@ -183,7 +185,9 @@ def _graded(
 
 def _given_noise(results: Results, outputs: Outputs) -> Array:
     """Variances of the noise as the surrogate sees it, NaN where they are not known: (n,)."""
-    variances: Array = (results.noise_sd * outputs.slope(results.values)) ** 2
+    with np.errstate(divide="ignore"):
+        logs = np.log(results.noise_sd) + outputs.log_slope(results.values)
+    variances: Array = np.exp(np.minimum(2.0 * logs, np.log(_LARGEST_NOISE)))
     return variances
 
 
@@ -192,7 +196,7 @@ def _surrogate_to_dict(gp: GaussianProcess) -> dict[str, Any]:
         "lengthscales": gp.kernel.lengthscales.tolist(),
         "variance": gp.kernel.variance,
         "mean": gp.mean,
-        "noise": float(np.mean(gp.noise)),
+        "noise": float(np.median(gp.noise)),
     }
 
 

@@ -35,6 +35,10 @@ _FEWEST_EVALUATIONS = 4
 # most. And for how many evaluations.
 _RACE = ((40.0, 3), (2.0, 2))
 _EVALUATIONS = (4, 100)
+# Variances of y beyond the squares of these are too small or too large for a float.
+_SCALES = (1e-140, 1e140)
+# Known noise that is larger, in units of the variance of y, is as good as this.
+_LARGEST_KNOWN = 1e100
 # Searches this close to each other have the same end.
 _DISTINCT = 0.3
 
@@ -75,7 +79,7 @@ def fit(
         points - points.mean(axis=0),
         (values - location) / scale,
         kernel,
-        None if known is None else np.broadcast_to(known / unit, (n,)),
+        None if known is None else _in_units(known, unit, n),
         priors,
         smallest,
     )
@@ -83,7 +87,7 @@ def fit(
         if start is None:
             end = _from_cold(objective, tolerance, limit)
         else:
-            variances = np.array([start.kernel.variance, np.mean(start.noise)]) / unit
+            variances = np.array([start.kernel.variance, np.median(start.noise)]) / unit
             both = np.concatenate([1.0 / start.kernel.inverse_lengthscales(d), variances])
             theta = objective.within_bounds(np.log(np.maximum(both, 1e-300)))
             end = _End(theta, (start.mean - location) / scale, 0.0)
@@ -190,8 +194,26 @@ def _known_noise(noise: ArrayLike, n: int) -> float | Array:
     return variances if variances.ndim else float(variances)
 
 
+def _in_units(known: float | Array, unit: float, n: int) -> Array:
+    """Known noise in units of the variance of y: (n,)."""
+    with np.errstate(over="ignore"):
+        return np.broadcast_to(np.minimum(known / np.float64(unit), _LARGEST_KNOWN), (n,))
+
+
 def _location_and_scale(y: Array) -> tuple[float, float]:
     """Mean and standard deviation; a deviation of 1 where y is constant up to rounding."""
-    location, scale = float(y.mean()), float(y.std())
-    constant = scale <= 1e-12 * float(np.abs(y).max())
-    return location, 1.0 if constant else scale
+    # In units of the largest, where neither sums nor squares overflow or vanish.
+    largest = float(np.abs(y).max())
+    if largest == 0.0:
+        return 0.0, 1.0
+    shares = y / largest
+    location, spread = float(shares.mean()), float(shares.std())
+    if spread <= 1e-12:
+        return location * largest, 1.0
+    scale = spread * largest
+    if not _SCALES[0] <= scale <= _SCALES[1]:
+        raise InputError(
+            f"y must have a standard deviation from {_SCALES[0]:g} to {_SCALES[1]:g}, so that its "
+            f"variance is a number, got {scale:.3g}; fit y in other units"
+        )
+    return location * largest, scale

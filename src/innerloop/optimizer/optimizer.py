@@ -207,7 +207,10 @@ class Optimizer:
         return self._append(told, self.space.encode(checked))
 
     def predict(self, params: Mapping[str, Any]) -> Prediction:
-        """What is expected of the function at a point, without noise: mean and sd."""
+        """What is expected of the function at a point, without noise: mean and sd.
+
+        With few results sd is often too small; see `Prediction`.
+        """
         x = self.space.encode(self.space.check(params))
         return self.learned.outputs.predictions(*self.posterior.marginals(x[None]))[0]
 

@@ -7,7 +7,9 @@ from hypothesis import strategies as st
 from scipy.optimize import approx_fprime, minimize
 
 import innerloop as il
-from innerloop.surrogate.fitting import _Objective
+from innerloop.surrogate.log_posterior import LogPosterior
+from innerloop.surrogate.quasi_newton import Descents, advance
+from innerloop.surrogate.screening import Screening
 
 
 def sample(n, d, seed, noise=1e-3, kernel=il.Matern52):
@@ -41,11 +43,13 @@ def log_posterior(gp, X, y, priors):
 @given(seed=st.integers(0, 2**16), d=st.integers(1, 4))
 def test_gradient_and_information(kernel, priors, seed, d):
     X, y = sample(12, d, seed, kernel=kernel)
-    objective = _Objective(X - X.mean(0), (y - y.mean()) / y.std(), kernel, None, priors, 1e-8)
-    theta = objective.prior_center + 0.3 * np.random.default_rng(seed).standard_normal(d + 2)
-    _, grad, _ = objective.evaluate(theta)
-    numerical = approx_fprime(theta, lambda t: objective.evaluate(t)[0], 1e-7)
-    np.testing.assert_allclose(grad, numerical, rtol=1e-4, atol=1e-4 * np.abs(grad).max())
+    objective = LogPosterior(X - X.mean(0), (y - y.mean()) / y.std(), kernel, None, priors, 1e-8)
+    rng = np.random.default_rng(seed)
+    theta = objective.prior_center + 0.3 * rng.standard_normal((2, d + 2))
+    _, grads, _ = objective.evaluate(theta)
+    for row, grad in zip(theta, grads, strict=True):
+        numerical = approx_fprime(row, lambda t: objective.evaluate(t[None])[0][0], 1e-7)
+        np.testing.assert_allclose(grad, numerical, rtol=1e-4, atol=1e-4 * np.abs(grad).max())
     assert np.linalg.eigvalsh(objective.information(theta)).min() > -1e-9
 
 
@@ -126,3 +130,144 @@ def test_duplicated_observations(seed):
     gp = il.fit(np.vstack([X, X, X]), np.concatenate([y, y, y]))
     mean, _ = gp.condition(np.vstack([X, X, X]), np.concatenate([y, y, y])).marginals(X)
     assert np.isfinite(mean).all()
+
+
+def wave(n, d, seed):
+    X = np.random.default_rng(seed).random((n, d))
+    return X, np.sin(25.0 * X[:, 0]) + 0.01 * X.sum(axis=1)
+
+
+def noise_only(n, d, seed):
+    rng = np.random.default_rng(seed)
+    return rng.random((n, d)), rng.standard_normal(n)
+
+
+@pytest.mark.parametrize(
+    ("data", "n", "d", "seed"), [(wave, 120, 5, 1), (wave, 60, 8, 0), (noise_only, 110, 4, 0)]
+)
+def test_cold_fits_find_the_mode(data, n, d, seed):
+    X, y = data(n, d, seed)
+    objective = LogPosterior(
+        X - X.mean(0), (y - y.mean()) / y.std(), il.Matern52, None, il.Priors(), 1e-8
+    )
+    gp = il.fit(X, y)
+    tail = [gp.kernel.variance / y.var(), gp.noise / y.var()]
+    ours = objective.evaluate(np.log([[*gp.kernel.lengthscales, *tail]]))[0][0]
+    rng = np.random.default_rng(1)
+    for number in range(8):
+        theta = objective.prior_center + rng.standard_normal(d + 2)
+        if number % 2:
+            theta[:d] = np.log(2.0 * np.sqrt(d))
+            theta[[0, -3][: 1 + number // 4]] = np.log(0.2)
+        end = minimize(
+            lambda t: tuple(each[0] for each in objective.evaluate(t[None])[:2]),
+            theta,
+            jac=True,
+            method="L-BFGS-B",
+            bounds=objective.bounds,
+        )
+        assert ours <= end.fun + 0.1
+
+
+def test_screening_gives_the_values_of_the_log_posterior():
+    X, y = sample(20, 3, seed=4)
+    objective = LogPosterior(
+        X - X.mean(0), (y - y.mean()) / y.std(), il.Matern52, None, il.Priors(), 1e-8
+    )
+    rng = np.random.default_rng(0)
+    values, theta = Screening(objective)(
+        np.exp(objective.prior_center[:3] + 0.5 * rng.standard_normal((40, 3))),
+        10.0 ** rng.uniform(-5, 0, 40),
+    )
+    np.testing.assert_allclose(values, objective.evaluate(theta)[0], rtol=0.01, atol=0.1)
+    for shift in (-0.1, 0.1):  # no variance is much better
+        other = theta + shift * np.array([0, 0, 0, 1, 1])
+        assert (objective.evaluate(other)[0] > values - 0.5).all()
+
+
+def quadratic(scale, A, center):
+    def function(x):
+        offset = x - center
+        slopes = offset @ A
+        return 0.5 * scale * np.vecdot(offset, slopes), scale * slopes, np.zeros(len(x))
+
+    return function
+
+
+def search(function, x, curvatures, bounds, tolerance):
+    values, grads, notes = function(x)
+    ended = np.zeros(len(x), dtype=bool)
+    start = Descents(x, values, grads, notes, curvatures, ended)
+    return advance(function, start, bounds, tolerance=tolerance)
+
+
+@given(seed=st.integers(0, 2**16), p=st.integers(1, 5))
+def test_searches_end_at_the_minimum_within_bounds(seed, p):
+    rng = np.random.default_rng(seed)
+    root = rng.standard_normal((p, p))
+    A, center = root @ root.T + 0.1 * np.eye(p), 2.0 * rng.standard_normal(p)
+    function, bounds = quadratic(1.0, A, center), np.array([[-1.0, 1.0]] * p)
+    x = rng.uniform(-1.0, 1.0, (3, p))
+    end = search(function, x, np.repeat(np.eye(p)[None], 3, axis=0), bounds, 1e-12)
+    best = minimize(
+        lambda t: function(t[None])[0][0],
+        np.zeros(p),
+        jac=lambda t: function(t[None])[1][0],
+        bounds=bounds,
+        method="L-BFGS-B",
+        options={"ftol": 1e-14, "gtol": 1e-10},
+    )
+    np.testing.assert_allclose(end.values, best.fun, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("scale", [0.0, 1e-320, 1e-200, 1e-100, 1e100, 1e150])
+@pytest.mark.parametrize("curvature", [0.0, 1e-200, 1.0, 1e100])
+def test_searches_stay_finite_where_products_underflow_or_overflow(scale, curvature):
+    function = quadratic(scale, np.eye(2), np.array([0.3, -0.2]))
+    bounds = np.array([[-1.0, 1.0]] * 2)
+    end = search(function, np.full((1, 2), 0.9), curvature * np.eye(2)[None], bounds, 1e-300)
+    assert np.isfinite(end.x).all()
+    assert np.isfinite(end.curvatures).all()
+    assert (end.values <= function(np.full((1, 2), 0.9))[0]).all()
+
+
+@pytest.fixture
+def evaluated(monkeypatch):
+    """How many observations each evaluation was of."""
+    sizes, evaluate = [], LogPosterior.evaluate
+
+    def recorded(self, theta):
+        sizes.append(len(self.values))
+        return evaluate(self, theta)
+
+    monkeypatch.setattr(LogPosterior, "evaluate", recorded)
+    return sizes
+
+
+def test_a_fit_without_time_is_made_on_few_observations_or_is_its_start(evaluated):
+    X, y = sample(600, 2, seed=3)
+    cold = il.fit(X, y, seconds=1e-3)
+    assert max(evaluated) < 600
+    assert np.isfinite(cold.condition(X, y).log_likelihood)
+    warm = il.fit(X, y + 0.1, start=cold, seconds=1e-3)
+    assert max(evaluated) < 600
+    np.testing.assert_allclose(warm.kernel.lengthscales, cold.kernel.lengthscales)
+    assert warm.mean == pytest.approx(cold.mean)
+
+
+def test_time_that_is_never_short_changes_nothing():
+    X, y = sample(60, 3, seed=5)
+    free, limited = il.fit(X, y), il.fit(X, y, seconds=3600.0)
+    np.testing.assert_array_equal(free.kernel.lengthscales, limited.kernel.lengthscales)
+    with pytest.raises(il.InputError, match="seconds"):
+        il.fit(X, y, seconds=0.0)
+
+
+def test_asks_with_little_time_do_not_fit_all_results(evaluated):
+    space = il.Space({"a": il.Real(0, 1), "b": il.Real(0, 1)})
+    optimizer = il.Optimizer(space, seed=0, seconds=2e-3)
+    X, y = sample(600, 2, seed=3)
+    for (a, b), value in zip(X, y, strict=True):
+        optimizer.add({"a": a, "b": b}, value)
+    optimizer.ask()
+    assert 0 < max(evaluated) < 600

@@ -27,10 +27,11 @@ if TYPE_CHECKING:
     from innerloop.space.parameters import Choice, Integer, Real
     from innerloop.space.space import Space
     from innerloop.suggesting import Batch, suggest
-    from innerloop.surrogate.fitting import Priors, fit
+    from innerloop.surrogate.fitting import fit
     from innerloop.surrogate.fourier import FunctionDraws, posterior_draws, prior_draws
     from innerloop.surrogate.gaussian_process import Belief, GaussianProcess, Posterior
     from innerloop.surrogate.kernels import Kernel, Matern32, Matern52, SquaredExponential
+    from innerloop.surrogate.priors import Priors
 
 __version__ = "0.1.0"
 
@@ -101,10 +102,11 @@ _MODULES = {
     "space.parameters": ("Choice", "Integer", "Real"),
     "space.space": ("Space",),
     "suggesting": ("Batch", "suggest"),
-    "surrogate.fitting": ("Priors", "fit"),
+    "surrogate.fitting": ("fit",),
     "surrogate.fourier": ("FunctionDraws", "posterior_draws", "prior_draws"),
     "surrogate.gaussian_process": ("Belief", "GaussianProcess", "Posterior"),
     "surrogate.kernels": ("Kernel", "Matern32", "Matern52", "SquaredExponential"),
+    "surrogate.priors": ("Priors",),
 }
 _HOME = {name: module for module, names in _MODULES.items() for name in names}
 

@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from functools import cache
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.linalg.blas import dger, dtrmm
 from scipy.linalg.lapack import dpotrf, dpotri, dtrtri
 from threadpoolctl import ThreadpoolController
@@ -154,6 +155,45 @@ def log_determinant_and_inverse(K: Array, scale: float) -> tuple[float, Array]:
     inverse = lower + lower.T
     diagonals(inverse)[...] *= 0.5
     return log_determinant, inverse
+
+
+def log_determinants_and_inverses(K: Array, scales: Array) -> tuple[Array, Array]:
+    """The same of a stack of covariances (S, n, n), each with its scale: (S,), (S, n, n)."""
+    # One after the other: LAPACK inverts symmetric matrices twice as fast as NumPy a stack.
+    inverses = np.empty_like(K)
+    log_determinants = np.empty(len(K))
+    for i, scale in enumerate(scales):
+        log_determinants[i], inverses[i] = log_determinant_and_inverse(K[i], scale)
+    return log_determinants, inverses
+
+
+def log_determinants_and_forms(pairs: Array, noise: Array, B: Array) -> tuple[Array, Array]:
+    """log |K| and B K^-1 B^T for a stack of correlations with noise: (S,), (S, k, k).
+
+    pairs: (S, n (n - 1) / 2), what is below the diagonal, row by row; noise: (S, n), above 0, in
+    addition to the 1 on the diagonal; B: (k, n). One factorization of each K, bordered by B and by
+    a multiple of the identity that keeps it positive definite, and no solution.
+    """
+    S, n, k = len(noise), B.shape[1], len(B)
+    corner = 2.0 * (1.0 + np.vdot(B, B) / noise.min(axis=1))
+    bordered = np.zeros((S, n + k, n + k))
+    # Only what is below the diagonal is read.
+    bordered.reshape(S, -1)[:, _below(n, n + k)] = pairs
+    bordered[:, n:, :n] = B
+    diagonal = diagonals(bordered)
+    diagonal[:, :n] = 1.0 + noise
+    diagonal[:, n:] = corner[:, None]
+    L = _cholesky(bordered)
+    rest = L[:, n:, n:]
+    forms = corner[:, None, None] * np.eye(k) - rest @ rest.swapaxes(-1, -2)
+    return 2.0 * np.log(diagonals(L)[:, :n]).sum(axis=-1), forms
+
+
+@cache
+def _below(n: int, width: int) -> NDArray[np.intp]:
+    """Where entries below the diagonal of an (n, n) matrix are in one that is so wide."""
+    rows, columns = np.tril_indices(n, -1)
+    return np.asarray(rows * width + columns)
 
 
 def _factor(K: Array, scale: float) -> Array:

@@ -14,9 +14,10 @@ import numpy as np
 
 from innerloop.checks import Array
 from innerloop.optimizer.outputs import Outputs
-from innerloop.surrogate.fitting import Priors, fit
+from innerloop.surrogate.fitting import fit
 from innerloop.surrogate.gaussian_process import GaussianProcess, Posterior
 from innerloop.surrogate.kernels import Matern52
+from innerloop.surrogate.priors import Priors
 
 # With this many results hyperparameters no longer change with every one of them; from there on
 # they are fitted again when the number of results has grown by this share.
@@ -29,6 +30,10 @@ _TOLERANCE = 1e-5
 _BY_FAR, _BOTH_EVERY = 10.0, 8
 # Noise with a smaller variance than this, in units of that of the values, is as good as none.
 _NEGLIGIBLE_NOISE = 1e-2
+# A value with more noise than this, in the same units, says nothing, however much more it is.
+_LARGEST_NOISE = 1e12
+# When time is short, scalings are compared on so many results at most.
+_GRADED = 300
 
 
 class Results(NamedTuple):
@@ -41,6 +46,14 @@ class Results(NamedTuple):
     values: Array
     noise_sd: Array
     failed: Array
+
+    def some(self, most: int) -> Results:
+        """So many of them at most, always the same ones."""
+        n = len(self.values)
+        if n <= most:
+            return self
+        rows = np.random.default_rng(0).choice(n, most, replace=False)
+        return Results(self.X[rows], self.values[rows], self.noise_sd[rows], self.failed)
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,8 +77,8 @@ class Learned:
 
     def noise(self, results: Results) -> Array:
         """Noise variances of the results in units of the surrogate, given or learned: (n,)."""
-        given = results.noise_sd * self.outputs.slope(results.values)
-        return np.where(np.isnan(given), float(np.mean(self.gp.noise)), given**2)
+        given = _given_noise(results, self.outputs)
+        return np.where(np.isnan(given), float(np.median(self.gp.noise)), given)
 
     def posterior(self, results: Results) -> Posterior:
         """The belief given all results."""
@@ -96,13 +109,20 @@ class Learned:
         )
 
 
-def learn(results: Results, sign: float, before: Learned | None) -> Learned:
-    """Scaling and hyperparameters that explain the results best."""
+def learn(
+    results: Results, sign: float, before: Learned | None, seconds: float | None = None
+) -> Learned:
+    """Scaling and hyperparameters that explain the results best.
+
+    seconds: about how long an ask may take, of which fits take half at most; by default as long
+    as they need.
+    """
     scalings = [Outputs.of(results.values, sign=sign, bent=bent) for bent in (False, True)]
+    each = None if seconds is None else 0.25 * seconds
     if before is None:
-        fitted = [_fit(results, outputs, None) for outputs in scalings]
+        fitted = [_fit(results, outputs, None, each) for outputs in scalings]
     else:
-        fitted = _fit_again(results, scalings, before)
+        fitted = _fit_again(results, scalings, before, each)
     bent = fitted[1].evidence > fitted[0].evidence
     best, other = (fitted[1], fitted[0]) if bent else (fitted[0], fitted[1])
     return Learned(scalings[bent], best.gp, other.gp, len(results.values))
@@ -113,22 +133,26 @@ class _Fitted(NamedTuple):
     evidence: float
 
 
-def _fit_again(results: Results, scalings: Sequence[Outputs], before: Learned) -> list[_Fitted]:
+def _fit_again(
+    results: Results, scalings: Sequence[Outputs], before: Learned, seconds: float | None
+) -> list[_Fitted]:
     """Fits of both scalings that go on from earlier ones.
 
     A scaling that was the worse one, and is so by far with its old hyperparameters, need not have
     new ones; but every so many results it is fitted all the same.
     """
     bent = before.outputs.bent
-    best = _fit(results, scalings[bent], before.gp)
+    best = _fit(results, scalings[bent], before.gp, seconds)
     due = len(results.values) // _BOTH_EVERY > before.n // _BOTH_EVERY
-    other = None if due else _graded(results, scalings[not bent], before.other)
+    other = None if due else _graded(results, scalings[not bent], before.other, seconds)
     if other is None or other.evidence > best.evidence - _BY_FAR:
-        other = _fit(results, scalings[not bent], before.other)
+        other = _fit(results, scalings[not bent], before.other, seconds)
     return [other, best] if bent else [best, other]
 
 
-def _fit(results: Results, outputs: Outputs, start: GaussianProcess | None) -> _Fitted:
+def _fit(
+    results: Results, outputs: Outputs, start: GaussianProcess | None, seconds: float | None
+) -> _Fitted:
     """Hyperparameters under a scaling, and log p(values, hyperparameters)."""
     given = _given_noise(results, outputs)
     gp = fit(
@@ -138,13 +162,18 @@ def _fit(results: Results, outputs: Outputs, start: GaussianProcess | None) -> _
         start=start,
         smallest_noise=_SMALLEST_NOISE,
         tolerance=_TOLERANCE,
+        seconds=seconds,
     )
-    return _graded(results, outputs, gp)
+    return _graded(results, outputs, gp, seconds)
 
 
-def _graded(results: Results, outputs: Outputs, gp: GaussianProcess) -> _Fitted:
-    """A surrogate under a scaling with log p(values, hyperparameters)."""
-    noise, given = float(np.mean(gp.noise)), _given_noise(results, outputs)
+def _graded(
+    results: Results, outputs: Outputs, gp: GaussianProcess, seconds: float | None
+) -> _Fitted:
+    """A surrogate under a scaling with log p(values, hyperparameters), of some if time is short."""
+    if seconds is not None:
+        results = results.some(_GRADED)
+    noise, given = float(np.median(gp.noise)), _given_noise(results, outputs)
     conditioned = GaussianProcess(gp.kernel, gp.mean, np.where(np.isnan(given), noise, given))
     t = outputs.forward(results.values)
     likelihood = conditioned.condition(results.X, t).log_likelihood
@@ -156,7 +185,9 @@ def _graded(results: Results, outputs: Outputs, gp: GaussianProcess) -> _Fitted:
 
 def _given_noise(results: Results, outputs: Outputs) -> Array:
     """Variances of the noise as the surrogate sees it, NaN where they are not known: (n,)."""
-    variances: Array = (results.noise_sd * outputs.slope(results.values)) ** 2
+    with np.errstate(divide="ignore"):
+        logs = np.log(results.noise_sd) + outputs.log_slope(results.values)
+    variances: Array = np.exp(np.minimum(2.0 * logs, np.log(_LARGEST_NOISE)))
     return variances
 
 
@@ -165,7 +196,7 @@ def _surrogate_to_dict(gp: GaussianProcess) -> dict[str, Any]:
         "lengthscales": gp.kernel.lengthscales.tolist(),
         "variance": gp.kernel.variance,
         "mean": gp.mean,
-        "noise": float(np.mean(gp.noise)),
+        "noise": float(np.median(gp.noise)),
     }
 
 

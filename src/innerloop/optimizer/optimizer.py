@@ -34,8 +34,8 @@ class Optimizer(Book):
 
     initial: Sobol points to start from, by default some that suit the space. acquisition: "ei",
     "pi", "sr", "ucb", "es" or "kg"; form, parallelism and maximizer as in `innerloop.suggest`.
-    seconds: about how long an ask may take; by default until the maximizer converges, which for
-    each point that is asked for takes milliseconds, tens of them with "kg" and "es", and some
+    seconds: about how long an ask may take, fits included; by default until the maximizer converges,
+    which for each point that is asked for takes milliseconds, tens of them with "kg" and "es", and some
     hundred with "es" where parameters are discrete. expire: seconds after which a pending trial is
     given up.
 
@@ -155,7 +155,10 @@ class Optimizer(Book):
 
     @locked
     def predict(self, params: Mapping[str, Any]) -> Prediction:
-        """What is expected of the function at a point, without noise: mean and sd."""
+        """What is expected of the function at a point, without noise: mean and sd.
+
+        With few results sd is often too small; see `Prediction`.
+        """
         x = self.space.encode(self.space.check(params))
         return self.learned.outputs.predictions(*self.posterior.marginals(x[None]))[0]
 
@@ -235,6 +238,6 @@ class Optimizer(Book):
         if self._latest is None or self._latest[0] != key:
             learned, results = self._learned, self._results()
             if learned is None or learned.is_due(len(results.values)):
-                learned = learn(results, self._settings.sign, learned)
+                learned = learn(results, self._settings.sign, learned, self._settings.seconds)
             self._latest = (key, learned)
         return self._latest[1]

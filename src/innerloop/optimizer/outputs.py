@@ -63,11 +63,6 @@ class Outputs:
         slope: Array = np.zeros(np.shape(values)) - stretch - constant
         return slope
 
-    def slope(self, values: Array) -> Array:
-        """|dt / dvalue|, any shape."""
-        slope: Array = np.exp(self.log_slope(values))
-        return slope
-
     def backward(self, t: Array) -> Array:
         """The values that the surrogate would see as t, any shape."""
         value: Array = self.best - self.sign * self.typical * self._unbend(t)

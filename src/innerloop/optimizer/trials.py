@@ -15,7 +15,11 @@ STATES = ("pending", "complete", "failed", "expired", "cancelled")
 
 @dataclass(frozen=True)
 class Prediction:
-    """What the model expects of the function at a point: mean and standard deviation."""
+    """What the model expects of the function at a point: mean and standard deviation.
+
+    With few results, or across steps, sd is often too small: mean plus and minus 1.96 sd held 84 to
+    98 % of true values with 15 results, by the kind of function, and 38 % in the worst single case.
+    """
 
     mean: float
     sd: float

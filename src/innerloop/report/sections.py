@@ -62,18 +62,24 @@ def _importance() -> Section:
     )
 
 
+_OFTEN_NARROW = (
+    "With few trials, or across steps, it is often too narrow: with 15 trials it held 84 to 98 % "
+    "of true values on average."
+)
+
+
 def _effects(study: Study) -> Section:
     if len(study.varied) == 1:
         only = "What the model expects along the parameter: the line is the expected value, and the"
         only += " band is where the true value lies with a probability of about 95 %, noise aside"
-        only += " (two standard deviations of the model)."
+        only += " (two standard deviations of the model). " + _OFTEN_NARROW
         return Section("effects", "What the parameter does", (only,))
     words = [
         "What the model expects if one parameter varies and the others stay as in the best trial, "
         "the most important parameter first. The line is the expected value. The band is where "
         "the true value lies with a probability of about 95 %, noise aside (two standard "
-        "deviations of the model). Dots are trials: they differ from the slice in the other "
-        "parameters, the fainter the more, so they need not lie on the line.",
+        f"deviations of the model). {_OFTEN_NARROW} Dots are trials: they differ from the slice in "
+        "the other parameters, the fainter the more, so they need not lie on the line.",
     ]
     if study.optimizer.space.constraints:
         words.append("Lines end where the constraints do not allow more.")

@@ -7,70 +7,40 @@ mean 0 and standard deviation 1, so that priors and bounds mean the same for y o
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+import time
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from innerloop import checks, linalg
 from innerloop.checks import Array
 from innerloop.errors import InputError
+from innerloop.surrogate.cold_starts import cold_starts
 from innerloop.surrogate.gaussian_process import GaussianProcess
-from innerloop.surrogate.kernels import Kernel, Matern52, ScaledPoints, squared_distances
-from innerloop.surrogate.quasi_newton import Minimum, minimize
+from innerloop.surrogate.kernels import Kernel, Matern52
+from innerloop.surrogate.log_posterior import LogPosterior
+from innerloop.surrogate.priors import Priors
+from innerloop.surrogate.quasi_newton import Descents, advance
 
-# A cold fit goes from coarse to fine: it looks around on about this many observations, then
-# settles on three times as many, and so on up to all.
-_COARSEST = 32
-_REFINEMENT = 3
-_SCREENING_STEPS = 3
-# Evaluations on part of the observations need not settle further than this.
+# A cold fit looks around on half of the observations, but on so many at least and at most.
+_SCREENED = (40, 60)
+# Searches race on so many observations at most; the winner goes on with three times as many, and
+# so on up to all. It need not settle further than this on the way.
+_LARGEST_RACE, _REFINEMENT = 250, 3
 _COARSE_TOLERANCE = 1e-3
-# The information matrix is taken from this many observations at most.
-_INFORMATION_POINTS = 64
-# (factor on the typical lengthscale, noise): smooth to rough, clean to noisy.
-_COLD_STARTS = ((1.0, 1e-3), (3.0, 1e-2), (0.4, 1e-3))
-_LENGTHSCALE_BOUNDS = (1e-3, 1e3)
-_VARIANCE_BOUNDS = (1e-3, 1e3)
-_LARGEST_NOISE = 10.0
-
-
-@dataclass(frozen=True)
-class Priors:
-    """Independent normal priors (center, sd) on the logarithms of the hyperparameters.
-
-    Lengthscales are centred at exp(lengthscale[0]) * sqrt(d): distances in the unit cube grow
-    like sqrt(d), so that functions of 1 and of 100 inputs are thought equally smooth across
-    their domain. The constant mean has a normal prior with standard deviation `mean`. All are
-    in units of the standard deviation of y.
-    """
-
-    lengthscale: tuple[float, float] = (float(np.log(0.25)), 0.8)
-    variance: tuple[float, float] = (0.0, 1.0)
-    noise: tuple[float, float] = (float(np.log(1e-3)), 2.5)
-    mean: float = 1.0
-
-    def __post_init__(self) -> None:
-        for name in ("lengthscale", "variance", "noise"):
-            center, sd = getattr(self, name)
-            checks.scalar(f"center of {name}", center)
-            checks.positive_scalar(f"sd of {name}", sd)
-        checks.positive_scalar("sd of mean", self.mean)
-
-    def log_density(self, gp: GaussianProcess, d: int) -> float:
-        """log p(theta) of a surrogate of values with standard deviation 1, up to a constant."""
-        logs = -np.log(gp.kernel.inverse_lengthscales(d)) - 0.5 * np.log(d)
-        total = _log_normal(logs, self.lengthscale).sum()
-        total += _log_normal(np.log(gp.kernel.variance), self.variance)
-        total += _log_normal(np.log(np.mean(gp.noise) + 1e-300), self.noise)
-        return float(total - 0.5 * (gp.mean / self.mean) ** 2)
-
-
-def _log_normal(value: ArrayLike, prior: tuple[float, float]) -> Array:
-    """Log density of a normal (center, sd), up to a constant."""
-    center, sd = prior
-    return np.asarray(-0.5 * ((np.asarray(value) - center) / sd) ** 2)
+# With less time than for so many evaluations, larger numbers of observations are not begun with.
+_FEWEST_EVALUATIONS = 4
+# Who goes on at first, and after a few evaluations: within so many nats of the best, so many at
+# most. And for how many evaluations.
+_RACE = ((40.0, 3), (2.0, 2))
+_EVALUATIONS = (4, 100)
+# Variances of y beyond the squares of these are too small or too large for a float.
+_SCALES = (1e-140, 1e140)
+# Known noise that is larger, in units of the variance of y, is as good as this.
+_LARGEST_KNOWN = 1e100
+# Searches this close to each other have the same end.
+_DISTINCT = 0.3
 
 
 def fit(
@@ -82,14 +52,17 @@ def fit(
     start: GaussianProcess | None = None,
     priors: Priors | None = Priors(),
     smallest_noise: float = 1e-8,
-    tolerance: float = 1e-8,
+    tolerance: float = 1e-6,
+    seconds: float | None = None,
 ) -> GaussianProcess:
     """The surrogate whose hyperparameters maximize log p(y | X, theta) + log p(theta).
 
     X: (n, d), y: (n,). noise: known noise variance, a number or (n,); learned if None, then at
     least `smallest_noise` times the variance of y. start: a previous fit to continue from; without
     it several starts are tried. priors: None to maximize the likelihood alone. tolerance: the
-    search ends with a step that gains less than this, relative to the log density.
+    search ends with a step that gains less than this, relative to the log density. seconds: about
+    how long it may take, by default as long as it needs; one that has to stop early is less exact,
+    and is the start itself if there is no time to improve on it.
     """
     if not (isinstance(kernel, type) and issubclass(kernel, Kernel)):
         raise InputError(f"kernel must be a class, such as Matern52, got {kernel!r}")
@@ -101,176 +74,116 @@ def fit(
     known = None if noise is None else _known_noise(noise, n)
     smallest = checks.positive_scalar("smallest_noise", smallest_noise)
     checks.positive_scalar("tolerance", tolerance)
-    objective = _Objective(
+    limit = _Limit(None if seconds is None else checks.positive_scalar("seconds", seconds))
+    objective = LogPosterior(
         points - points.mean(axis=0),
         (values - location) / scale,
         kernel,
-        None if known is None else np.broadcast_to(known / unit, (n,)),
+        None if known is None else _in_units(known, unit, n),
         priors,
         smallest,
     )
     with linalg.one_blas_thread():
         if start is None:
-            theta = objective.cold_start()
+            end = _from_cold(objective, tolerance, limit)
         else:
-            lengthscales = 1.0 / start.kernel.inverse_lengthscales(d)
-            tail = start.kernel.variance / unit, float(np.mean(start.noise)) / unit
-            theta = objective.parameters(lengthscales, *tail)
-        theta = objective.minimize(theta, tolerance=tolerance).x
-        mean = objective.evaluate(theta)[2]
-    parameters = np.exp(theta)
+            variances = np.array([start.kernel.variance, np.median(start.noise)]) / unit
+            both = np.concatenate([1.0 / start.kernel.inverse_lengthscales(d), variances])
+            theta = objective.within_bounds(np.log(np.maximum(both, 1e-300)))
+            end = _End(theta, (start.mean - location) / scale, 0.0)
+            end = _from_start(objective, end, tolerance, limit)
+    parameters = np.exp(end.theta)
     return GaussianProcess(
         kernel(parameters[:d], float(parameters[d] * unit)),
-        mean=float(mean * scale + location),
+        mean=float(end.mean * scale + location),
         noise=float(parameters[-1] * unit) if known is None else known,
     )
 
 
-@dataclass(frozen=True, eq=False)
-class _Objective:
-    """Negative log posterior of theta for centred points (n, d) and standardized values (n,)."""
+class _Limit:
+    """A time to be ready by, if there is one."""
 
-    points: Array
-    values: Array
-    kernel: type[Kernel]
-    known_noise: Array | None
-    priors: Priors | None
-    smallest_noise: float
-    squares: Array = field(init=False)
-    bounds: Array = field(init=False)
-    prior_center: Array = field(init=False)
-    prior_precision: Array = field(init=False)
+    def __init__(self, seconds: float | None) -> None:
+        self.exists = seconds is not None
+        self._end = time.perf_counter() + seconds if seconds is not None else np.inf
 
-    def __post_init__(self) -> None:
-        d = self.points.shape[1]
-        lengthscale = np.log(np.multiply(_LENGTHSCALE_BOUNDS, [1.0, np.sqrt(d)]))
-        noise = np.log([self.smallest_noise, _LARGEST_NOISE])
-        parameters = d + 1 + (self.known_noise is None)
-        bounds = np.array([lengthscale] * d + [np.log(_VARIANCE_BOUNDS), noise])[:parameters]
-        priors = self.priors or Priors()
-        prior = np.array([priors.lengthscale] * d + [priors.variance, priors.noise])[:parameters]
-        prior[:d, 0] += 0.5 * np.log(d)
-        object.__setattr__(self, "squares", self.points**2)
-        object.__setattr__(self, "bounds", bounds)
-        object.__setattr__(self, "prior_center", prior[:, 0])
-        object.__setattr__(self, "prior_precision", prior[:, 1] ** -2.0 * (self.priors is not None))
+    def allows(self, seconds: float) -> bool:
+        """Whether there is so much time left."""
+        return not self.exists or time.perf_counter() + seconds <= self._end
 
-    def subset(self, size: int) -> _Objective:
-        """The same objective on a random choice of `size` observations.
 
-        Always with priors: the likelihood of a few observations alone goes astray.
-        """
-        rows = np.random.default_rng(0).choice(len(self.values), size, replace=False)
-        noise = None if self.known_noise is None else self.known_noise[rows]
-        return replace(
-            self,
-            points=self.points[rows],
-            values=self.values[rows],
-            known_noise=noise,
-            priors=self.priors or Priors(),
-        )
+class _End(NamedTuple):
+    """Where a search has ended, the mean that goes with it, and what an evaluation has taken."""
 
-    def cold_start(self) -> Array:
-        """The best of several starts, settled on ever larger parts of the observations."""
-        sizes = [len(self.values)]
-        while sizes[-1] >= _REFINEMENT * _COARSEST:
-            sizes.append(sizes[-1] // _REFINEMENT)
-        levels = [self.subset(size) for size in sizes[1:]]
-        coarsest = levels[-1] if levels else self
-        ends = [coarsest.minimize(start, _SCREENING_STEPS) for start in self._cold_starts()]
-        theta = min(ends, key=lambda end: end.value).x
-        for level in reversed(levels):
-            theta = level.minimize(theta, tolerance=_COARSE_TOLERANCE).x
-        return theta
+    theta: Array
+    mean: float
+    seconds: float
 
-    def _cold_starts(self) -> Iterator[Array]:
-        d = self.points.shape[1]
-        typical = np.exp(self.prior_center[:d])
-        for factor, noise in _COLD_STARTS:
-            yield self.parameters(factor * typical, 1.0, noise)
 
-    def parameters(self, lengthscales: Array, variance: float, noise: float) -> Array:
-        """theta within its bounds."""
-        both = np.concatenate([lengthscales, [variance, noise]])
-        low, high = self.bounds.T
-        theta: Array = np.clip(np.log(np.maximum(both, 1e-300))[: low.size], low, high)
-        return theta
+def _from_cold(objective: LogPosterior, tolerance: float, limit: _Limit) -> _End:
+    """A look around on few observations, and a race on ever more."""
+    n = len(objective.values)
+    few = min(n, int(np.clip(n // 2, *_SCREENED)))
+    x = cold_starts(objective if few == n else objective.subset(few))
+    sizes = [n]
+    while sizes[-1] > _LARGEST_RACE:
+        sizes.append(sizes[-1] // _REFINEMENT)
+    for size in reversed(sizes[1:]):
+        end = _race(objective.subset(size), x, _COARSE_TOLERANCE, limit)
+        if not limit.allows(_FEWEST_EVALUATIONS * _REFINEMENT**3 * end.seconds):
+            return end
+        x = end.theta[None]
+    return _race(objective, x, tolerance, limit)
 
-    def minimize(self, theta: Array, steps: int = 100, *, tolerance: float = 1e-8) -> Minimum:
-        """The nearest minimum from theta."""
-        return minimize(
-            lambda t: self.evaluate(t)[:2],
-            theta,
-            self.information(theta),
-            self.bounds,
-            steps=steps,
+
+def _from_start(objective: LogPosterior, start: _End, tolerance: float, limit: _Limit) -> _End:
+    """The end of a search from a start, or the start itself if there is no time for a search."""
+    n = len(objective.values)
+    if limit.exists and n > _LARGEST_RACE:
+        began = time.perf_counter()
+        objective.subset(n // _REFINEMENT).evaluate(start.theta[None])
+        cost = (time.perf_counter() - began) * _REFINEMENT**3
+        if not limit.allows(_FEWEST_EVALUATIONS * cost):
+            return start
+    return _race(objective, start.theta[None], tolerance, limit)
+
+
+def _race(objective: LogPosterior, x: Array, tolerance: float, limit: _Limit) -> _End:
+    """The best end of searches from several places (S, p), given up once they fall behind."""
+    slowest = 0.0
+
+    def function(theta: Array) -> tuple[Array, Array, Array]:
+        nonlocal slowest
+        began = time.perf_counter()
+        found = objective.evaluate(theta)
+        slowest = max(slowest, (time.perf_counter() - began) / len(theta))
+        return found
+
+    values, grads, means = function(x)
+    rows = _ahead(values, x, *_RACE[0])
+    x, ended = x[rows], np.zeros(len(rows), dtype=np.bool_)
+    descents = Descents(x, values[rows], grads[rows], means[rows], objective.information(x), ended)
+    for (margin, most), evaluations in zip(_RACE, _EVALUATIONS, strict=True):
+        descents = advance(
+            function,
+            descents.only(_ahead(descents.values, descents.x, margin, most)),
+            objective.bounds,
+            evaluations=evaluations,
             tolerance=tolerance,
+            stop=lambda: not limit.allows(slowest),
         )
+    best = int(np.argmin(descents.values))
+    return _End(descents.x[best], float(descents.notes[best]), slowest)
 
-    def information(self, theta: Array) -> Array:
-        """Expected curvature: 1/2 tr K^-1 K_i K^-1 K_j, K_i = dK / dtheta_i, and the priors'.
 
-        It costs a product of matrices per parameter, so it is taken on part of the
-        observations and scaled up: information grows like their number.
-        """
-        n = len(self.values)
-        few = self if n <= _INFORMATION_POINTS else self.subset(_INFORMATION_POINTS)
-        m = len(few.values)
-        lengthscales, variance, noise = few._unpack(theta)
-        scaled = (few.points * (few.kernel.stretch / lengthscales)).T
-        squares = (scaled[:, :, None] - scaled[:, None, :]) ** 2
-        covariance, pullback = few.kernel.profile(squares.sum(axis=0), variance)
-        slope = pullback(np.full((m, m), -2.0))
-        diagonal = np.diag(np.broadcast_to(noise, m))
-        inverse = linalg.log_determinant_and_inverse(covariance + diagonal, variance)[1]
-        tangents = np.concatenate([slope * squares, [covariance, diagonal]])[: theta.size]
-        products = inverse @ tangents
-        flat = products.reshape(theta.size, -1)
-        flipped = products.swapaxes(1, 2).reshape(theta.size, -1)
-        expected: Array = (0.5 * n / m) * (flat @ flipped.T)
-        return expected + np.diag(self.prior_precision)
-
-    def _unpack(self, theta: Array) -> tuple[Array, float, float | Array]:
-        """Lengthscales, variance and noise that theta stands for."""
-        parameters = np.exp(theta)
-        d = self.points.shape[1]
-        noise = parameters[-1] if self.known_noise is None else self.known_noise
-        return parameters[:d], float(parameters[d]), noise
-
-    def evaluate(self, theta: Array) -> tuple[float, Array, float]:
-        """Negative log posterior, its gradient, and the profiled mean."""
-        n, d = self.points.shape
-        lengthscales, variance, noise = self._unpack(theta)
-        scaled = ScaledPoints(self.points * (self.kernel.stretch / lengthscales))
-        s = squared_distances(scaled, scaled)
-        linalg.diagonals(s)[...] = 0.0
-        covariance, pullback = self.kernel.profile(s, variance)
-        K = covariance.copy()
-        linalg.diagonals(K)[...] += noise
-        log_determinant, inverse = linalg.log_determinant_and_inverse(K, variance)
-
-        precision = 0.0 if self.priors is None else self.priors.mean**-2
-        column_sums = inverse.sum(axis=0)
-        mean = float(column_sums @ self.values / (column_sums.sum() + precision))
-        residual = self.values - mean
-        alpha = inverse @ residual
-        value = 0.5 * (residual @ alpha + log_determinant + n * np.log(2.0 * np.pi))
-        value += 0.5 * precision * mean**2
-
-        # Twice d value / d K, the mean being at its optimum.
-        d_K = linalg.add_outer(inverse, -alpha, alpha)
-        grad = np.empty_like(theta)
-        grad[d] = 0.5 * np.vdot(d_K, covariance)
-        if self.known_noise is None:
-            grad[-1] = 0.5 * noise * d_K.trace()
-        weights = pullback(d_K)
-        # sum_ij w_ij (x_i - x_j)^2 per dimension, for symmetric w, without the differences.
-        moments = weights.sum(axis=0) @ self.squares
-        moments -= (self.points * (weights @ self.points)).sum(axis=0)
-        grad[:d] = -2.0 * self.kernel.stretch**2 * moments / lengthscales**2
-        offset = theta - self.prior_center
-        pull = self.prior_precision * offset
-        return float(value + 0.5 * offset @ pull), grad + pull, mean
+def _ahead(values: Array, x: Array, margin: float, most: int) -> NDArray[np.intp]:
+    """Which are within a margin of the best value and not where a better one is, best first."""
+    kept: list[int] = []
+    for i in np.argsort(values):
+        near = kept and np.abs(x[kept] - x[i]).max(axis=1).min() < _DISTINCT
+        if not near and len(kept) < most and (not kept or values[i] <= values[kept[0]] + margin):
+            kept.append(int(i))
+    return np.array(kept)
 
 
 def _known_noise(noise: ArrayLike, n: int) -> float | Array:
@@ -281,8 +194,26 @@ def _known_noise(noise: ArrayLike, n: int) -> float | Array:
     return variances if variances.ndim else float(variances)
 
 
+def _in_units(known: float | Array, unit: float, n: int) -> Array:
+    """Known noise in units of the variance of y: (n,)."""
+    with np.errstate(over="ignore"):
+        return np.broadcast_to(np.minimum(known / np.float64(unit), _LARGEST_KNOWN), (n,))
+
+
 def _location_and_scale(y: Array) -> tuple[float, float]:
     """Mean and standard deviation; a deviation of 1 where y is constant up to rounding."""
-    location, scale = float(y.mean()), float(y.std())
-    constant = scale <= 1e-12 * float(np.abs(y).max())
-    return location, 1.0 if constant else scale
+    # In units of the largest, where neither sums nor squares overflow or vanish.
+    largest = float(np.abs(y).max())
+    if largest == 0.0:
+        return 0.0, 1.0
+    shares = y / largest
+    location, spread = float(shares.mean()), float(shares.std())
+    if spread <= 1e-12:
+        return location * largest, 1.0
+    scale = spread * largest
+    if not _SCALES[0] <= scale <= _SCALES[1]:
+        raise InputError(
+            f"y must have a standard deviation from {_SCALES[0]:g} to {_SCALES[1]:g}, so that its "
+            f"variance is a number, got {scale:.3g}; fit y in other units"
+        )
+    return location * largest, scale

@@ -97,8 +97,8 @@ class Posterior:
 
     @property
     def query_noise(self) -> float:
-        """Noise variance expected of a new observation: the mean one, if they differ."""
-        return float(np.mean(self.noise))
+        """Noise variance expected of a new observation: the median one, if they differ."""
+        return float(np.median(self.noise))
 
     @property
     def log_likelihood(self) -> float:

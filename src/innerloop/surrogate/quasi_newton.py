@@ -1,9 +1,9 @@
 """Minimization of a smooth function of few parameters within bounds, from known curvature.
 
 A dense BFGS method that starts from a given curvature matrix instead of the identity, and keeps
-parameters within a box by projection. Hyperparameter fits use it: their expected
-information matrix is so good a first guess that a fit takes a third of the evaluations that
-L-BFGS-B needs, which has to learn the same matrix step by step.
+parameters within a box by projection; several searches go on in lockstep. Hyperparameter fits use
+it: their expected information matrix is so good a first guess that a fit takes a third of the
+evaluations that L-BFGS-B needs, which has to learn the same matrix step by step.
 """
 
 from __future__ import annotations
@@ -12,85 +12,140 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from innerloop.checks import Array
+
+# Points (S, p) to values (S,), gradients (S, p), and something to note about each (S,).
+Function = Callable[[Array], tuple[Array, Array, Array]]
 
 _SUFFICIENT_DECREASE = 1e-4
 _LONGEST_STEP = 2.0
 _SHORTEST_FRACTION = 1e-6
+# Added to curvatures, and this share of them too, so that steps stay finite where there is none.
+_LEAST_CURVATURE, _LEAST_SHARE = 1e-3, 1e-10
+# A smaller product of a step with its curvature is rounding error, and may underflow.
+_SMALLEST_PRODUCT = 1e-250
 
 
-class Minimum(NamedTuple):
-    """Where the search ended, and the value there."""
+class Descents(NamedTuple):
+    """Where searches have got to: x (S, p), values (S,), gradients (S, p), curvatures (S, p, p).
+
+    Curvatures are symmetric positive semi-definite. notes: (S,), what the function notes about x.
+    ended: (S,), whether there is nothing more to gain.
+    """
 
     x: Array
-    value: float
+    values: Array
+    grads: Array
+    notes: Array
+    curvatures: Array
+    ended: NDArray[np.bool_]
+
+    def only(self, rows: NDArray[np.intp]) -> Descents:
+        """Some of the searches."""
+        x, values, grads, notes, curvatures, ended = self
+        return Descents(
+            x[rows], values[rows], grads[rows], notes[rows], curvatures[rows], ended[rows]
+        )
 
 
-def minimize(
-    function: Callable[[Array], tuple[float, Array]],
-    x: Array,
-    curvature: Array,
+def advance(
+    function: Function,
+    descents: Descents,
     bounds: Array,
     *,
-    steps: int = 100,
+    evaluations: int = 100,
     tolerance: float = 1e-9,
-) -> Minimum:
-    """Minimize a function that returns its value and gradient.
+    stop: Callable[[], bool] = lambda: False,
+) -> Descents:
+    """Go on with searches, all in lockstep.
 
-    x: (p,), within bounds (p, 2); curvature: (p, p), symmetric positive semi-definite. Ends when a
-    step gains less than `tolerance` relative to the value, or after `steps` steps.
+    bounds: (p, 2). A search ends when a step gains less than `tolerance` relative to the value;
+    all pause after so many evaluations, or when `stop` says so, which is asked before each.
     """
     low, high = bounds.T
-    value, grad = function(x)
-    for _ in range(steps):
-        direction = _direction(x, grad, curvature, low, high)
-        if -grad @ direction <= tolerance * max(1.0, abs(value)):
+    x, values, grads = descents.x.copy(), descents.values.copy(), descents.grads.copy()
+    notes, curvatures = descents.notes.copy(), descents.curvatures.copy()
+    ended = descents.ended.copy()
+    # A fraction of 0 stands for a direction that is not there yet.
+    directions, fractions = np.zeros_like(x), np.zeros_like(values)
+    for _ in range(evaluations):
+        rows = np.flatnonzero(~ended & (fractions == 0.0))
+        if rows.size:
+            directions[rows] = _directions(x[rows], grads[rows], curvatures[rows], low, high)
+            fractions[rows] = 1.0
+            gains = -np.vecdot(grads[rows], directions[rows])
+            ended[rows] = gains <= tolerance * np.maximum(1.0, np.abs(values[rows]))
+        rows = np.flatnonzero(~ended)
+        if not rows.size or stop():
             break
-        fraction = 1.0
-        while True:
-            step = np.clip(x + fraction * direction, low, high) - x
-            new_value, new_grad = function(x + step)
-            predicted = grad @ step
-            if new_value <= value + _SUFFICIENT_DECREASE * predicted:
-                break
-            # The minimum of the parabola through both values and the slope, kept well inside.
-            parabola = -0.5 * predicted / (new_value - value - predicted)
-            fraction *= float(np.clip(parabola, 0.1, 0.5))
-            if not fraction >= _SHORTEST_FRACTION:  # true of NaN too
-                return Minimum(x, value)
-        curvature = _updated(curvature, step, new_grad - grad)
-        gained = value - new_value
-        x, value, grad = x + step, new_value, new_grad
-        if gained <= tolerance * max(1.0, abs(value)):
+        steps = np.clip(x[rows] + fractions[rows, None] * directions[rows], low, high) - x[rows]
+        new_values, new_grads, new_notes = function(x[rows] + steps)
+        predicted = np.vecdot(grads[rows], steps)
+        taken = new_values <= values[rows] + _SUFFICIENT_DECREASE * predicted
+        taken &= predicted < 0.0
+        if not taken.all():
+            fractions[rows] *= _shrinkage(new_values - values[rows], predicted)
+            ended[rows] = ~taken & (fractions[rows] < _SHORTEST_FRACTION)
+            rows, steps, new_values = rows[taken], steps[taken], new_values[taken]
+            new_grads, new_notes = new_grads[taken], new_notes[taken]
+        curvatures[rows] = _updated(curvatures[rows], steps, new_grads - grads[rows])
+        ended[rows] = values[rows] - new_values <= tolerance * np.maximum(1.0, np.abs(new_values))
+        x[rows] += steps
+        values[rows], grads[rows], notes[rows] = new_values, new_grads, new_notes
+        fractions[rows] = 0.0
+    return Descents(x, values, grads, notes, curvatures, ended)
+
+
+def _shrinkage(increases: Array, predicted: Array) -> Array:
+    """The minimum of the parabola through both values and the slope, kept well inside."""
+    curving = increases - predicted
+    # Otherwise the value is not finite, or the bounds have bent the step so that it leads up.
+    sound = (predicted < 0.0) & (curving > 0.0) & (curving < np.inf)
+    parabola = np.divide(-0.5 * predicted, curving, where=sound, out=np.zeros_like(curving))
+    return np.clip(parabola, 0.1, 0.5)
+
+
+def _directions(x: Array, grads: Array, curvatures: Array, low: Array, high: Array) -> Array:
+    """The quasi-Newton steps (S, p) of the parameters that are not held at a bound.
+
+    Held are those that their own gradient pushes out, and those that the step would push out.
+    """
+    at_low, at_high = x <= low, x >= high
+    held = (at_low & (grads > 0.0)) | (at_high & (grads < 0.0))
+    matrix, slopes = curvatures.copy(), -grads
+    diagonals = np.einsum("sii->si", matrix)
+    diagonals += _LEAST_CURVATURE + _LEAST_SHARE * diagonals
+    while True:
+        if held.any():
+            matrix[held] = 0.0
+            matrix.swapaxes(1, 2)[held] = 0.0
+            diagonals[held] = 1.0
+            slopes[held] = 0.0
+        directions = np.linalg.solve(matrix, slopes[:, :, None])[:, :, 0]
+        out = (at_low & (directions < 0.0)) | (at_high & (directions > 0.0))
+        if not out.any():
             break
-    return Minimum(x, value)
+        held |= out
+    longest = np.maximum(np.abs(directions).max(axis=1, keepdims=True), _LONGEST_STEP)
+    return np.asarray(directions * (_LONGEST_STEP / longest))
 
 
-def _direction(x: Array, grad: Array, curvature: Array, low: Array, high: Array) -> Array:
-    """The quasi-Newton step of the parameters that are not held at a bound by their gradient."""
-    held = ((x <= low) & (grad > 0.0)) | ((x >= high) & (grad < 0.0))
-    # A little is added where there is next to no curvature, so that the step stays finite.
-    matrix = curvature + 1e-3 * np.eye(x.size)
-    slope = -grad
-    if held.any():
-        matrix[held, :] = matrix[:, held] = 0.0
-        matrix[held, held] = 1.0
-        slope[held] = 0.0
-    direction: Array = np.linalg.solve(matrix, slope).astype(np.float64, copy=False)
-    direction *= min(1.0, _LONGEST_STEP / max(float(np.abs(direction).max()), 1e-300))
-    return direction
-
-
-def _updated(curvature: Array, step: Array, change: Array) -> Array:
-    """BFGS update, damped where the function curves down (Powell's rule)."""
-    along = curvature @ step
-    expected, seen = step @ along, step @ change
-    if expected <= 0.0:
-        return curvature
-    if seen < 0.2 * expected:
-        share = 0.8 * expected / (expected - seen)
-        change = share * change + (1.0 - share) * along
-        seen = step @ change
-    updated: Array = curvature + np.outer(change, change) / seen - np.outer(along, along) / expected
+def _updated(curvatures: Array, steps: Array, changes: Array) -> Array:
+    """BFGS updates, damped where the function curves down (Powell's rule)."""
+    along = (curvatures @ steps[:, :, None])[:, :, 0]
+    expected, seen = np.vecdot(steps, along), np.vecdot(steps, changes)
+    sound = expected > _SMALLEST_PRODUCT
+    damped = sound & (seen < 0.2 * expected)
+    if damped.any():
+        share = np.divide(0.8 * expected, expected - seen, where=damped, out=np.ones_like(seen))
+        changes = share[:, None] * changes + (1.0 - share)[:, None] * along
+        seen = np.vecdot(steps, changes)
+    # Rounding error has nothing to teach.
+    sound &= seen > 0.1 * _SMALLEST_PRODUCT
+    if not sound.all():
+        expected, seen = np.where(sound, expected, np.inf), np.where(sound, seen, np.inf)
+    updated: Array = curvatures + changes[:, :, None] * (changes / seen[:, None])[:, None, :]
+    updated -= along[:, :, None] * (along / expected[:, None])[:, None, :]
     return updated

@@ -1,0 +1,176 @@
+"""The log posterior of hyperparameters, with its gradient and its curvature.
+
+Parameters are theta = (log lengthscales, log variance, log noise). The constant mean is profiled
+out: given theta its best value is a ratio of two sums.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from innerloop import linalg
+from innerloop.checks import Array
+from innerloop.surrogate.kernels import Kernel, ScaledPoints, squared_distances
+from innerloop.surrogate.priors import Priors
+
+# The information matrix is taken from this many observations at most.
+_INFORMATION_POINTS = 48
+_LENGTHSCALE_BOUNDS = (1e-3, 1e3)
+_VARIANCE_BOUNDS = (1e-3, 1e3)
+_LARGEST_NOISE = 10.0
+# So few observations that all their differences are kept.
+_FEW = 64
+
+
+def _pairs(points: Array) -> Array | None:
+    """(x_i - x_j)^2 of all points (n, d) in each dimension, if they are few: (d, n^2)."""
+    n, d = points.shape
+    if n > _FEW:
+        return None
+    columns = points.T
+    return ((columns[:, :, None] - columns[:, None, :]) ** 2).reshape(d, n * n)
+
+
+@dataclass(frozen=True, eq=False)
+class LogPosterior:
+    """Negative log posterior of theta for centred points (n, d) and standardized values (n,)."""
+
+    points: Array
+    values: Array
+    kernel: type[Kernel]
+    known_noise: Array | None
+    priors: Priors | None
+    smallest_noise: float
+    pairs: Array | None = field(init=False)
+    bounds: Array = field(init=False)
+    prior_center: Array = field(init=False)
+    prior_precision: Array = field(init=False)
+
+    def __post_init__(self) -> None:
+        d = self.points.shape[1]
+        lengthscale = np.log(np.multiply(_LENGTHSCALE_BOUNDS, [1.0, np.sqrt(d)]))
+        noise = np.log([self.smallest_noise, _LARGEST_NOISE])
+        parameters = d + 1 + (self.known_noise is None)
+        bounds = np.array([lengthscale] * d + [np.log(_VARIANCE_BOUNDS), noise])[:parameters]
+        priors = self.priors or Priors()
+        prior = np.array([priors.lengthscale] * d + [priors.variance, priors.noise])[:parameters]
+        prior[:d, 0] += 0.5 * np.log(d)
+        object.__setattr__(self, "pairs", _pairs(self.points))
+        object.__setattr__(self, "bounds", bounds)
+        object.__setattr__(self, "prior_center", prior[:, 0])
+        object.__setattr__(self, "prior_precision", prior[:, 1] ** -2.0 * (self.priors is not None))
+
+    def subset(self, size: int) -> LogPosterior:
+        """The same on a random choice of `size` observations.
+
+        Always with priors: the likelihood of a few observations alone goes astray.
+        """
+        rows = np.random.default_rng(0).choice(len(self.values), size, replace=False)
+        noise = None if self.known_noise is None else self.known_noise[rows]
+        return replace(
+            self,
+            points=self.points[rows],
+            values=self.values[rows],
+            known_noise=noise,
+            priors=self.priors or Priors(),
+        )
+
+    def within_bounds(self, theta: Array) -> Array:
+        """theta (..., d + 2) without what is known, within its bounds."""
+        low, high = self.bounds.T
+        clipped: Array = np.clip(theta[..., : low.size], low, high)
+        return clipped
+
+    def information(self, theta: Array) -> Array:
+        """Expected curvature: 1/2 tr K^-1 K_i K^-1 K_j, K_i = dK / dtheta_i, and the priors'.
+
+        At a stack of theta (S, p): (S, p, p). It costs a product of matrices per parameter, so it
+        is taken on part of the observations and scaled up: information grows like their number.
+        """
+        n, (S, p) = len(self.values), theta.shape
+        few = self if n <= _INFORMATION_POINTS else self.subset(_INFORMATION_POINTS)
+        m, d = few.points.shape
+        parameters = np.exp(theta)
+        scaled = few.points.T * (few.kernel.stretch / parameters[:, :d])[:, :, None]
+        squares = (scaled[:, :, :, None] - scaled[:, :, None, :]) ** 2
+        variances = parameters[:, d]
+        covariance, pullback = few.kernel.profile(squares.sum(axis=1), 1.0)
+        covariance *= variances[:, None, None]
+        slope = pullback(np.full((S, m, m), -2.0)) * variances[:, None, None]
+        tangents = np.empty((S, d + 2, m, m))
+        np.multiply(slope[:, None], squares, out=tangents[:, :d])
+        tangents[:, d] = covariance
+        tangents[:, d + 1] = 0.0
+        noise = parameters[:, -1:] if few.known_noise is None else few.known_noise
+        linalg.diagonals(tangents)[:, d + 1] = noise
+        inverses = linalg.log_determinants_and_inverses(covariance + tangents[:, d + 1], variances)[
+            1
+        ]
+        products = inverses[:, None] @ tangents[:, :p]
+        flat = products.reshape(S, p, -1)
+        flipped = products.swapaxes(2, 3).reshape(S, p, -1)
+        expected: Array = (0.5 * n / m) * (flat @ flipped.swapaxes(1, 2))
+        return expected + np.diag(self.prior_precision)
+
+    def evaluate(self, theta: Array) -> tuple[Array, Array, Array]:
+        """Negative log posteriors, gradients and profiled means at a stack of theta (S, p).
+
+        (S,), (S, p), (S,).
+        """
+        n, d = self.points.shape
+        parameters = np.exp(theta)
+        lengthscales, variances = parameters[:, :d], parameters[:, d]
+        noise = parameters[:, -1:] if self.known_noise is None else self.known_noise
+        units = self.kernel.stretch / lengthscales
+        covariance, pullback = self.kernel.profile(self._distances(units), 1.0)
+        covariance *= variances[:, None, None]
+        K = covariance.copy()
+        linalg.diagonals(K)[...] += noise
+        log_determinants, inverses = linalg.log_determinants_and_inverses(K, variances)
+
+        column_sums = inverses.sum(axis=1)
+        means = column_sums @ self.values / (column_sums.sum(axis=1) + self.mean_precision)
+        residuals = self.values - means[:, None]
+        alpha = (inverses @ residuals[:, :, None])[:, :, 0]
+        values = 0.5 * (np.vecdot(residuals, alpha) + log_determinants + n * np.log(2.0 * np.pi))
+        values += 0.5 * self.mean_precision * means**2
+
+        # Twice d value / d K, the mean being at its optimum.
+        d_K = inverses
+        d_K -= alpha[:, :, None] * alpha[:, None, :]
+        grads = np.empty_like(theta)
+        grads[:, d] = 0.5 * np.vecdot(
+            d_K.reshape(len(theta), -1), covariance.reshape(len(theta), -1)
+        )
+        if self.known_noise is None:
+            grads[:, -1] = 0.5 * noise[:, 0] * linalg.diagonals(d_K).sum(axis=1)
+        moments = self._moments(pullback(d_K))
+        grads[:, :d] = -(variances[:, None] * units**2) * moments
+        offset = theta - self.prior_center
+        pull = self.prior_precision * offset
+        return values + 0.5 * np.vecdot(offset, pull), grads + pull, means
+
+    def _distances(self, units: Array) -> Array:
+        """Squared distances of all points in units (S, d): (S, n, n)."""
+        n = len(self.points)
+        if self.pairs is not None:
+            return np.asarray(units**2 @ self.pairs).reshape(-1, n, n)
+        scaled = ScaledPoints(self.points * units[:, None, :])
+        s = squared_distances(scaled, scaled)
+        linalg.diagonals(s)[...] = 0.0
+        return s
+
+    def _moments(self, weights: Array) -> Array:
+        """sum_ij w_ij (x_i - x_j)^2 per dimension, for symmetric w (S, n, n): (S, d)."""
+        if self.pairs is not None:
+            return np.asarray(weights.reshape(len(weights), -1) @ self.pairs.T)
+        moments: Array = weights.sum(axis=1) @ self.points**2
+        moments -= (self.points * (weights @ self.points)).sum(axis=1)
+        return 2.0 * moments
+
+    @property
+    def mean_precision(self) -> float:
+        """1 / variance of the prior of the mean."""
+        return 0.0 if self.priors is None else self.priors.mean**-2.0

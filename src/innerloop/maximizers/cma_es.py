@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from cmaes import CMA  # type: ignore[import-untyped]
 
 from innerloop.checks import Array
 from innerloop.errors import InputError
@@ -48,8 +49,6 @@ class CMAES:
         generator: np.random.Generator,
     ) -> Solution:
         """Maximize from `starts` until the search has settled or the allowance is spent."""
-        from cmaes import CMA  # type: ignore[import-untyped]  # slow to import
-
         space = FreeCoordinates(domain, starts.shape[1])
         X = fill_up(starts, self.population, domain, generator)
         if space.size == 0:

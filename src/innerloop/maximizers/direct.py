@@ -6,6 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.optimize import Bounds, direct
 
 from innerloop.checks import Array
 from innerloop.maximizers.budget import Allowance
@@ -34,8 +35,6 @@ class Direct:
         generator: np.random.Generator,
     ) -> Solution:
         """Divide until `sets` are valued, nothing is left to divide or the allowance is spent."""
-        from scipy.optimize import Bounds, direct  # slow to import
-
         X = domain.project(starts[: max(1, allowance.affordable(len(starts)))])
         visited = [(X, allowance.value(X))]
         space = FreeCoordinates(domain, X.shape[1])

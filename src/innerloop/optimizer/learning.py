@@ -17,7 +17,7 @@ from innerloop.optimizer.outputs import Outputs
 from innerloop.surrogate.fitting import fit
 from innerloop.surrogate.gaussian_process import GaussianProcess, Posterior
 from innerloop.surrogate.kernels import Matern52
-from innerloop.surrogate.priors import Priors
+from innerloop.surrogate import priors
 
 # With this many results hyperparameters no longer change with every one of them; from there on
 # they are fitted again when the number of results has grown by this share.
@@ -179,7 +179,7 @@ def _graded(
     likelihood = conditioned.condition(results.X, t).log_likelihood
     # Densities of the values themselves, so that scalings can be compared.
     density = likelihood + float(outputs.log_slope(results.values).sum())
-    prior = Priors().log_density(gp, results.X.shape[1])
+    prior = priors.DEFAULT.log_density(gp, results.X.shape[1])
     return _Fitted(GaussianProcess(gp.kernel, gp.mean, noise), density + prior)
 
 

@@ -34,10 +34,10 @@ class Optimizer(Book):
 
     initial: Sobol points to start from, by default some that suit the space. acquisition: "ei",
     "pi", "sr", "ucb", "es" or "kg"; form, parallelism and maximizer as in `innerloop.suggest`.
-    seconds: about how long an ask may take, fits included; by default until the maximizer converges,
-    which for each point that is asked for takes milliseconds, tens of them with "kg" and "es", and some
-    hundred with "es" where parameters are discrete. expire: seconds after which a pending trial is
-    given up.
+    seconds: about how long an ask may take, fits included; by default until the maximizer
+    converges, which for each point that is asked for takes milliseconds, tens of them with "kg" and
+    "es", and some hundred with "es" where parameters are discrete. expire: seconds after which a
+    pending trial is given up.
 
     Several threads may use one optimizer: a lock lets them in one at a time, so that no id and no
     point is given out twice. Who tells waits while another thread asks.

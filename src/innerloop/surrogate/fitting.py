@@ -20,7 +20,7 @@ from innerloop.surrogate.cold_starts import cold_starts
 from innerloop.surrogate.gaussian_process import GaussianProcess
 from innerloop.surrogate.kernels import Kernel, Matern52
 from innerloop.surrogate.log_posterior import LogPosterior
-from innerloop.surrogate.priors import Priors
+from innerloop.surrogate.priors import DEFAULT, Priors
 from innerloop.surrogate.quasi_newton import Descents, advance
 
 # A cold fit looks around on half of the observations, but on so many at least and at most.
@@ -50,7 +50,7 @@ def fit(
     kernel: type[Kernel] = Matern52,
     noise: ArrayLike | None = None,
     start: GaussianProcess | None = None,
-    priors: Priors | None = Priors(),
+    priors: Priors | None = DEFAULT,
     smallest_noise: float = 1e-8,
     tolerance: float = 1e-6,
     seconds: float | None = None,

@@ -13,7 +13,7 @@ import numpy as np
 from innerloop import linalg
 from innerloop.checks import Array
 from innerloop.surrogate.kernels import Kernel, ScaledPoints, squared_distances
-from innerloop.surrogate.priors import Priors
+from innerloop.surrogate.priors import DEFAULT, Priors
 
 # The information matrix is taken from this many observations at most.
 _INFORMATION_POINTS = 48
@@ -54,7 +54,7 @@ class LogPosterior:
         noise = np.log([self.smallest_noise, _LARGEST_NOISE])
         parameters = d + 1 + (self.known_noise is None)
         bounds = np.array([lengthscale] * d + [np.log(_VARIANCE_BOUNDS), noise])[:parameters]
-        priors = self.priors or Priors()
+        priors = self.priors or DEFAULT
         prior = np.array([priors.lengthscale] * d + [priors.variance, priors.noise])[:parameters]
         prior[:d, 0] += 0.5 * np.log(d)
         object.__setattr__(self, "pairs", _pairs(self.points))
@@ -74,7 +74,7 @@ class LogPosterior:
             points=self.points[rows],
             values=self.values[rows],
             known_noise=noise,
-            priors=self.priors or Priors(),
+            priors=self.priors or DEFAULT,
         )
 
     def within_bounds(self, theta: Array) -> Array:

@@ -43,6 +43,10 @@ class Priors:
         return float(total - 0.5 * (gp.mean / self.mean) ** 2)
 
 
+#: What is believed unless something else is said.
+DEFAULT = Priors()
+
+
 def _log_normal(value: ArrayLike, prior: tuple[float, float]) -> Array:
     """Log density of a normal (center, sd), up to a constant."""
     center, sd = prior

@@ -19,8 +19,9 @@ from innerloop.integrations.optuna_space import external
 from innerloop.integrations.optuna_trials import expect, plan, running
 from innerloop.optimizer.trials import Trial
 
-# Coordinates in the unit cube that differ by no more are as good as the same.
-_SAME = 1e-3
+# Coordinates in the unit cube that differ by no more are the same. Points that are as close as the
+# other are only avoided once: near the end of a search all of them are close.
+_SAME, _CLOSE = 1e-6, 1e-3
 # Whoever has met others so often stays where they are.
 _ROUNDS = 10
 
@@ -64,7 +65,8 @@ def settled(
         before = _places(choice.model, ask, expire)
         plan(ask.study, ask.trial, choice.planned)
         latest = ask._replace(trials=ask.study._get_trials(deepcopy=False, use_cache=False))
-        met = _met(choice, before, _places(choice.model, latest, expire))
+        reach = _SAME if ask.again else _CLOSE
+        met = _met(choice, before, _places(choice.model, latest, expire), reach)
         if not met or ask.again >= _ROUNDS:
             expect(ask.study, ask.trial, choice.point)
             return choice.values
@@ -81,8 +83,10 @@ def _places(model: Model, ask: Ask, expire: float | None) -> dict[int, Array]:
     return {**finished, **{place.trial.id: place.x for place in under_way}}
 
 
-def _met(choice: Choice, before: Mapping[int, Array], now: Mapping[int, Array]) -> list[int]:
-    """Numbers of trials that have come to be at the same place since it was chosen."""
+def _met(
+    choice: Choice, before: Mapping[int, Array], now: Mapping[int, Array], reach: float
+) -> list[int]:
+    """Numbers of trials that have come to be within reach of the point since it was chosen."""
     x = choice.model.space.encode(choice.point.params)
     new = {n: at for n, at in now.items() if n not in before or (before[n] != at).any()}
-    return [number for number, at in new.items() if np.abs(at - x).max() <= _SAME]
+    return [number for number, at in new.items() if np.abs(at - x).max() <= reach]

@@ -14,10 +14,10 @@ import numpy as np
 
 from innerloop.checks import Array
 from innerloop.optimizer.outputs import Outputs
+from innerloop.surrogate import priors
 from innerloop.surrogate.fitting import fit
 from innerloop.surrogate.gaussian_process import GaussianProcess, Posterior
 from innerloop.surrogate.kernels import Matern52
-from innerloop.surrogate import priors
 
 # With this many results hyperparameters no longer change with every one of them; from there on
 # they are fitted again when the number of results has grown by this share.

@@ -49,9 +49,9 @@ STRONGER: tuple[dict[str, Any], ...] = (
     {"refine": False},
     {"refine": False, "draws": 256},
     {"form": "joint", "draws": 512},
-    {"maximizer": "random_search"},
-    {"maximizer": "adam"},
-    {"maximizer": "cmaes"},
+    {"maximizer": RandomSearch(sets=1024)},
+    {"maximizer": Adam(steps=60)},
+    {"maximizer": CMAES(steps=50)},
 )
 
 

@@ -73,7 +73,8 @@ def test_samples_projections_and_neighbours_are_valid(domain):
         query, block = divmod(where, 3)
         columns = domain.discrete[block].columns
         assert (moved[query, columns] != before[query, columns]).any()
-        for other in {0, 1, 2} - {block}:
+        # Under inequalities other values may have to follow.
+        for other in {0, 1, 2} - {block} if domain is DOMAIN else ():
             columns = domain.discrete[other].columns
             np.testing.assert_array_equal(moved[:, columns], before[:, columns])
 

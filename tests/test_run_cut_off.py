@@ -378,7 +378,10 @@ def test_failures_at_one_place_do_not_end_the_run():
     def fails(params):
         raise ValueError("not here")
 
-    result = minimize(fails, LINE, n_trials=12, max_failures=2, fixed={"x": 0.5})
+    # With so many parameters the only one that varies does not lead far away.
+    wide = il.Space({f"x{i}": il.Real(0.0, 1.0) for i in range(40)})
+    fixed = {f"x{i}": 0.5 for i in range(39)}
+    result = minimize(fails, wide, n_trials=12, max_failures=6, fixed=fixed)
     assert result.stopped == "n_trials"
     assert states(result.trials) == ["failed"] * 12
     spread = minimize(fails, LINE, n_trials=12, max_failures=2, seed=0)

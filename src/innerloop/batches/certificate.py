@@ -61,6 +61,8 @@ _FURTHER = Exchange(LBFGS(tolerance=1e-3, steps=6, patience=3), again=_AGAIN, ro
 _LARGEST_ERROR = 0.05
 # States resolve improvements that take so many standard deviations: plain ones, stretched ones.
 _NEAR, _NOT_FAR = 0.8, 3.0
+# Searches end within about this share of a top; long ridges are as flat as that.
+_TOLERANCE = 1e-4
 # A search that ends on a slope may have missed what this part of the unit cube has to offer.
 _SHORT_WAY, _SMALLEST_SLOPE, _MOST_TO_CLIMB = 0.25, 1e-300, 1.0
 # Variances below this share of the prior's are blurred by the jitter of the fantasies.
@@ -72,10 +74,16 @@ def effort_for_one(problem: Problem) -> Effort:
     return _THOROUGH_EFFORT if problem.domain.d <= _FEW_DIMENSIONS else EFFORT
 
 
-def certified(X: Array, problem: Problem, points: Array | None = None) -> Filled:
-    """A batch X (q, d) with its gains and bound; points: (N, d), where to begin the search."""
+def certified(
+    X: Array, problem: Problem, points: Array | None = None, gains: Array | None = None
+) -> Filled:
+    """A batch X (q, d) with its bound, and its gains (q,) if they are not known.
+
+    points: (N, d), where to begin the search for the largest gain.
+    """
     utility, bound = myopic(problem), None
-    gains = gains_of(X, utility, problem)
+    if gains is None:
+        gains = gains_of(X, utility, problem)
     if not problem.meter.is_spent:
         if points is None:
             size = effort_for_one(problem).pool
@@ -138,7 +146,7 @@ def _largest_first(points: Array, problem: Problem) -> Top | None:
 
 def raised(gain: float, climb: float, log: bool) -> float:
     """A gain with what its objective, which may be its logarithm, has left to climb."""
-    return gain * float(np.exp(climb)) if log else gain + climb
+    return gain * float(np.exp(climb + _TOLERANCE)) if log else gain + climb
 
 
 class Top(NamedTuple):
@@ -230,6 +238,11 @@ def _stretched(z: Array, moves: Array) -> tuple[Array, Array]:
     exponents = z @ moves.T - 0.5 * (moves**2).sum(axis=1)
     both = np.logaddexp(0.0, np.logaddexp.reduce(exponents, axis=1) - np.log(len(moves)))
     return z, np.log(2.0) - both
+
+
+def is_resolved(X: Array, problem: Problem) -> bool:
+    """Whether draws tell what batches near X (q, d) are worth."""
+    return _is_resolved(X, problem, _moves(X, problem), _NOT_FAR)
 
 
 def _is_resolved(X: Array, problem: Problem, moves: Array, reach: float) -> bool:

@@ -10,7 +10,8 @@ import numpy as np
 
 from innerloop.acquisition.draws import reflected_sobol_normal
 from innerloop.acquisition.joint import Joint
-from innerloop.batches.problem import NEAR, Problem, near
+from innerloop.batches.appraisal import gains_of
+from innerloop.batches.problem import NEAR, Problem, myopic, near
 from innerloop.checks import Array
 from innerloop.maximizers.budget import Allowance
 from innerloop.maximizers.exchange import Exchange
@@ -25,11 +26,13 @@ _ASCENT = Exchange(
     searches=1,
     rounds=3,
 )
-_OTHER_DRAWS = 1024
 
 
-def refine(batches: Array, problem: Problem, until: float) -> Array:
-    """The best that joint ascent makes of batches (c, q, d); the first, where it does not help."""
+def refine(batches: Array, problem: Problem, until: float) -> tuple[Array, Array]:
+    """The best that joint ascent makes of batches (c, q, d), and its gains: (q, d), (q,).
+
+    The first of them, where ascent does not help.
+    """
     utility, posterior, q = problem.utility, problem.posterior, problem.q
     pending = problem.pending if len(problem.pending) else None
     columns = q + len(problem.pending)
@@ -39,13 +42,12 @@ def refine(batches: Array, problem: Problem, until: float) -> Array:
     solution = problem.maximize(_ASCENT, allowance, batches)
     first: Array = batches[0]
     ascended: Array = solution.X[0]
+    before = gains_of(first, myopic(problem), problem)
     if _repeats(ascended, problem):
-        return first
-    # Compared on other draws than the ascent saw, which it may have come to suit.
-    z = reflected_sobol_normal(_OTHER_DRAWS, columns, problem.generator)
-    others = Allowance(Joint(utility, posterior, z, pending=pending), problem.meter)
-    before, after = others.value(np.stack([first, ascended]))
-    return ascended if after > before else first
+        return first, before
+    # By other draws than the ascent saw, which it may have come to suit.
+    after = gains_of(ascended, myopic(problem), problem)
+    return (ascended, after) if after.sum() > before.sum() else (first, before)
 
 
 def _repeats(X: Array, problem: Problem) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Protocol
 
 import numpy as np
@@ -83,7 +84,13 @@ class IncrementalRounds:
     def fix(self, x: Array, value: float) -> None:
         """Fantasize the outcome at x, where there is one."""
         succeeds = self._problem.successes(x[None], len(self.state.z))
-        self.state = self.state.extend(x, succeeds=succeeds)
+        state = self.state.extend(x, succeeds=succeeds)
+        bar = state.utility.bar(state.floor)
+        if bar is not None and np.isinf(bar).all():
+            # Nothing more can be gained: what comes next is for the case that this one fails.
+            floor = self.state.floor
+            state = replace(state, floor=None if floor is None else np.resize(floor, len(state.z)))
+        self.state = state
 
 
 class JointRounds:

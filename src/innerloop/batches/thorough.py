@@ -19,11 +19,12 @@ from innerloop.batches.certificate import (
     appraised,
     certified,
     effort_for_one,
+    is_resolved,
     left_to_climb,
     raised,
 )
 from innerloop.batches.choosing import choose, spread_out
-from innerloop.batches.greedy import first_new
+from innerloop.batches.greedy import fill_greedily, first_new
 from innerloop.batches.problem import Filled, Problem, myopic
 from innerloop.batches.refine import refine
 from innerloop.batches.rounds import IncrementalRounds
@@ -52,12 +53,16 @@ def fill_thoroughly(problem: Problem) -> Filled:
     maxima, pool = _local_maxima(problem, rounds, EFFORT)
     candidates = _candidates(problem, maxima, pool)
     number = _CHOICES if problem.q <= _FEW_QUERIES else 1
-    X = refine(choose(candidates, rounds, problem, number), problem, _UNTIL_ASCENT)
+    chosen = choose(candidates, rounds, problem, number)
+    if not is_resolved(chosen[0], problem):
+        # Joint ascent would be blind; rounds in log space are not.
+        return fill_greedily(problem)
+    X, gains = refine(chosen, problem, _UNTIL_ASCENT)
     if not problem.meter.is_unlimited:
-        return certified(X, problem)
+        return certified(X, problem, gains=gains)
     # What adds little to nothing adds less to a batch: the best of the pool will do.
     points = np.concatenate([candidates, pool.points[_FROM_POOL:_CERTIFYING_POOL]])
-    return certified(X, problem, points)
+    return certified(X, problem, points, gains)
 
 
 def _single(rounds: IncrementalRounds, problem: Problem) -> Filled:

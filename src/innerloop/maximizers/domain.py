@@ -174,8 +174,12 @@ class Domain:
                 query, places = np.concatenate([query, owner]), np.concatenate([places, known])
                 block = np.concatenate([block, np.full(len(owner), linked)])
         within = self.project(places)
-        changed = (within != queries[query]).any(axis=1)
-        return query[changed], within[changed], block[changed]
+        differs = within != queries[query]
+        changed = np.stack([differs[:, each.columns].any(axis=1) for each in self.discrete], axis=1)
+        # A value that cannot move may still have made others move.
+        block = np.where(changed[np.arange(len(block)), block], block, np.argmax(changed, axis=1))
+        kept = changed.any(axis=1)
+        return query[kept], within[kept], block[kept]
 
     def _moved_inside(self, X: Array, snapped: Array) -> Array:
         """The nearest points of the domain to X (R, d), given their discrete values `snapped`."""

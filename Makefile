@@ -20,8 +20,12 @@ help:
 run: $(VENV)/installed-run
 	$(VENV)/bin/innerloop demo
 
+# Many tests wait for processes of their own: a third worker uses the cores meanwhile. Threads of
+# BLAS would only get into each other's way.
+test: export OMP_NUM_THREADS = 1
+test: export OPENBLAS_NUM_THREADS = 1
 test: $(VENV)/installed-dev
-	$(VENV)/bin/python -m pytest -n 2 --dist worksteal
+	$(VENV)/bin/python -m pytest -n 3 --dist worksteal
 
 lint: $(VENV)/installed-dev
 	$(VENV)/bin/ruff check .

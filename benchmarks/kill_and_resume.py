@@ -58,6 +58,19 @@ def check(before: dict, after: dict) -> None:
             raise SystemExit(f"trial {number} was {told} and is now {after.get(number)}")
 
 
+def evaluated(folder: Path) -> list[str]:
+    """A line for every value that the target has returned."""
+    file = folder / "evaluated.txt"
+    return file.read_text().splitlines() if file.exists() else []
+
+
+def wait_for(folder: Path, values: int, process: subprocess.Popen) -> None:
+    """Wait until there are so many more values, or the run has ended."""
+    enough = len(evaluated(folder)) + values
+    while len(evaluated(folder)) < enough and process.poll() is None:
+        time.sleep(0.01)
+
+
 def kill_and_resume(folder: Path, *, kills: int, total: int, seed: int) -> list[dict]:
     """Trials of a study of `total` trials whose run was killed so many times."""
     (folder / "space.toml").write_text(SPACE)
@@ -69,7 +82,8 @@ def kill_and_resume(folder: Path, *, kills: int, total: int, seed: int) -> list[
         process = subprocess.Popen(
             line, cwd=folder, stderr=subprocess.DEVNULL, start_new_session=True
         )
-        time.sleep(moments.uniform(0.2, 4.0))
+        wait_for(folder, moments.randint(0, 12), process)
+        time.sleep(moments.uniform(0.0, 0.3))
         if process.poll() is not None:
             print("the study was finished before it was killed: give more --trials")
             break
@@ -90,8 +104,7 @@ def kill_and_resume(folder: Path, *, kills: int, total: int, seed: int) -> list[
 
 def verify(folder: Path, records: list[dict], total: int) -> None:
     """Refuse a study with a value that nobody computed, an open trial or too few results."""
-    lines = (folder / "evaluated.txt").read_text().splitlines()
-    evaluated = [tuple(map(float, line.split())) for line in lines]
+    returned = [tuple(map(float, line.split())) for line in evaluated(folder)]
     told = list(complete(records).values())
     running = [r["id"] for r in records if r["state"] == "running"]
     counted = [r for r in records if not r["lost"]]
@@ -99,7 +112,7 @@ def verify(folder: Path, records: list[dict], total: int) -> None:
         raise SystemExit(f"{len(told)} complete and {len(counted)} counted, expected {total}")
     if running:
         raise SystemExit(f"trials {running} are still running")
-    strange = [values for values in told if values not in evaluated]
+    strange = [values for values in told if values not in returned]
     if strange or len(set(told)) != len(told):
         raise SystemExit(f"values that nobody computed, or twice: {strange}")
 

@@ -44,8 +44,8 @@ class Batch:
 
     value: the acquisition value of the batch, beyond pending points. gains: (q,), what each query
     adds to those before it. upper_bound: no batch of q is worth more, up to Monte Carlo error and
-    to the maximizer having found the largest gain of each round; exact on a finite set of
-    candidates; None where the theory gives none. evaluations, seconds: what was spent.
+    to a search having found the largest gain of a further query; None where the theory gives none,
+    and where a budget cut that search short. evaluations, seconds: what was spent.
     """
 
     X: Array
@@ -107,8 +107,8 @@ def suggest(
     the paper. Greedy rounds share a budget evenly. clock: "wall" or "cpu".
     draws: number of Monte Carlo draws or fantasy states. refine: improve a greedy batch by joint
     ascent, with a certificate; by default where there is one, with the incremental form and
-    "lbfgs" as it is (not for PI, whose joint form is relaxed). certify: spend one more greedy round
-    on a tighter upper bound, where the batch is not refined. chance: with the incremental form of
+    "lbfgs" as it is (not for PI, whose joint form is relaxed). certify: hold back one greedy
+    round's share of a budget for the upper bound; without a budget it is always searched for. chance: with the incremental form of
     EI and PI, what is gained counts as often as evaluations there are likely to succeed.
     """
     checks.instance("posterior", posterior, Posterior, "a Posterior")

@@ -23,7 +23,7 @@ from innerloop.acquisition.utilities import (
 from innerloop.acquisition.utility import Utility
 from innerloop.batches.certificate import certified_choice
 from innerloop.batches.problem import Filled, Problem, near
-from innerloop.batches.rounds import IncrementalRounds, make_rounds
+from innerloop.batches.rounds import IncrementalRounds, extended, make_rounds
 from innerloop.checks import Array
 from innerloop.errors import InputError
 
@@ -105,7 +105,7 @@ class _LazyGains:
 
     def __init__(self, candidates: Array, problem: Problem) -> None:
         self._candidates = candidates
-        self._meter = problem.meter
+        self._problem = problem
         self._state = IncrementalRounds(problem).state
         N = len(candidates)
         self._share: Array | float = 1.0
@@ -135,7 +135,7 @@ class _LazyGains:
             gains = self._gains(rows)
             if not isinstance(self._share, float):
                 gains = gains * self._share[rows]
-            self._meter.evaluations += len(rows)
+            self._problem.meter.evaluations += len(rows)
             top = float(gains.max())
             index = int(rows[gains == top].min())
             if top > best or (top == best and index < best_index):
@@ -148,7 +148,7 @@ class _LazyGains:
         posterior = self._state.fantasies.posterior
         features = posterior.unchecked_belief(x).features[0]
         weights = features @ posterior.whitener
-        self._state = self._state.extend(x)
+        self._state = extended(self._state, x[0], self._problem)
         pivot = 1.0 / self._state.fantasies.posterior.whitener[-1, -1]
         column = np.empty(len(self._candidates))
         for rows in self._shards():

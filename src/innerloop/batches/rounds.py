@@ -83,14 +83,17 @@ class IncrementalRounds:
 
     def fix(self, x: Array, value: float) -> None:
         """Fantasize the outcome at x, where there is one."""
-        succeeds = self._problem.successes(x[None], len(self.state.z))
-        state = self.state.extend(x, succeeds=succeeds)
-        bar = state.utility.bar(state.floor)
-        if bar is not None and np.isinf(bar).all():
-            # Nothing more can be gained: what comes next is for the case that this one fails.
-            floor = self.state.floor
-            state = replace(state, floor=None if floor is None else np.resize(floor, len(state.z)))
-        self.state = state
+        self.state = extended(self.state, x, self._problem)
+
+
+def extended(state: Incremental, x: Array, problem: Problem) -> Incremental:
+    """The states once a query x (d,) is chosen, whose outcome there is by its chance of success."""
+    further = state.extend(x, succeeds=problem.successes(x[None], len(state.z)))
+    bar = further.utility.bar(further.floor)
+    if bar is None or state.floor is None or np.isfinite(bar).any():
+        return further
+    # No state can gain more: what comes next is for the case that this query gains nothing.
+    return replace(further, floor=np.resize(state.floor, len(state.z)))
 
 
 class JointRounds:

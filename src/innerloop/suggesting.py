@@ -108,8 +108,9 @@ def suggest(
     draws: number of Monte Carlo draws or fantasy states. refine: improve a greedy batch by joint
     ascent, with a certificate; by default where there is one, with the incremental form and
     "lbfgs" as it is (not for PI, whose joint form is relaxed). certify: hold back one greedy
-    round's share of a budget for the upper bound; without a budget it is always searched for. chance: with the incremental form of
-    EI and PI, what is gained counts as often as evaluations there are likely to succeed.
+    round's share of a budget for the upper bound; without a budget it is always searched for.
+    chance: with the incremental form of EI and PI, what is gained counts as often as evaluations
+    there are likely to succeed.
     """
     checks.instance("posterior", posterior, Posterior, "a Posterior")
     q = checks.count("q", q)

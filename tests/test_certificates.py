@@ -132,12 +132,13 @@ for maximizer in {list(MAXIMIZERS)}:
 
 @pytest.mark.parametrize("utility", [il.SimpleRegret(), il.UpperConfidenceBound()])
 def test_bounds_over_candidates_count_observed_ones_under_noise(utility):
-    """Observed points come last, but other batches may hold them."""
+    """Observed points come last, but other batches may hold them: here these are the better ones."""
     for seed in range(15):
         rng = np.random.default_rng(seed)
         posterior = make_problem(n=8, d=2, noise=0.5, seed=seed).posterior
-        candidates = np.concatenate([posterior.X, rng.random((6, 2))])
-        batch = il.suggest(posterior, 2, utility, candidates=candidates, seed=0, certify=True)
+        poor = posterior.X[np.argmin(posterior.y)] + 0.05 * rng.standard_normal((6, 2))
+        candidates = np.concatenate([posterior.X, poor])
+        batch = il.suggest(posterior, 2, utility, candidates=candidates, seed=0)
         pairs = np.array([(i, j) for i in range(14) for j in range(i)])
         joint = il.Joint(utility, posterior, il.sobol_normal(2**12, 2, seed=0))
         best = joint.value(candidates[pairs]).max()
@@ -197,3 +198,19 @@ def test_beliefs_in_a_greedy_choice_do_not_drift(kernel):
             assert (beliefs.variance <= prior**2 * (1.0 + 1e-9)).all()
             # Draws reach 4 deviations or so, once for every query.
             assert np.abs(beliefs.shift).max() <= 5.0 * 4.0 * prior
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2, 5, 7, 12])
+def test_runs_with_the_probability_of_improvement_go_on(seed):
+    """Where it is nearly 1, slopes of its logarithm are too small to be squared."""
+    functions = (
+        lambda a, b: a + 2.0 * b,
+        lambda a, b: (a - 0.3) ** 2 + b,
+        lambda a, b: -a,
+    )
+    space = il.Space({"a": il.Real(0.0, 1.0), "b": il.Real(0.0, 1.0)})
+    optimizer = il.Optimizer(space, acquisition="pi", seed=seed)
+    for _ in range(18):
+        trial = optimizer.ask()
+        optimizer.tell(trial, functions[seed % 3](**trial.params))
+    assert all(np.isfinite(list(trial.params.values())).all() for trial in optimizer.trials)

@@ -132,7 +132,7 @@ for maximizer in {list(MAXIMIZERS)}:
 
 @pytest.mark.parametrize("utility", [il.SimpleRegret(), il.UpperConfidenceBound()])
 def test_bounds_over_candidates_count_observed_ones_under_noise(utility):
-    """Observed points come last, but other batches may hold them: here these are the better ones."""
+    """Observed points come last, but other batches may hold them, and be the better for it."""
     for seed in range(15):
         rng = np.random.default_rng(seed)
         posterior = make_problem(n=8, d=2, noise=0.5, seed=seed).posterior

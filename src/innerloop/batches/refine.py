@@ -23,7 +23,7 @@ _FEWEST_DRAWS, _MOST_DRAWS = 512, 1024
 _ASCENT = Exchange(
     LBFGS(tolerance=2e-4, steps=80, patience=3),
     again=LBFGS(tolerance=2e-4, steps=6),
-    searches=1,
+    searches=2,
     rounds=3,
 )
 

@@ -53,7 +53,9 @@ _AGAIN = LBFGS(tolerance=1e-3, steps=4, patience=100)
 #: A few steps each: enough to tell hills apart, not so many that their climbers meet.
 SEARCH = Exchange(LBFGS(tolerance=1e-3, steps=5, patience=100), again=_AGAIN, rounds=1)
 #: To the top, as exactly as a value needs that is to be a bound.
-CONVERGE = Exchange(LBFGS(tolerance=1e-7, patience=4), searches=1)
+CONVERGE = Exchange(
+    LBFGS(tolerance=1e-7, patience=4), again=LBFGS(tolerance=1e-5, steps=10), searches=1
+)
 # What a further query adds to a batch is little: it need not be known to more digits.
 _FURTHER_EFFORT = Effort(512, 128, 12, 0)
 _FURTHER = Exchange(LBFGS(tolerance=1e-3, steps=6, patience=3), again=_AGAIN, searches=2, rounds=1)

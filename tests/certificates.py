@@ -31,7 +31,7 @@ WAYS: dict[str, tuple[int, dict[str, Any]]] = {
     "joint form": (1, {"form": "joint"}),
     "joint": (1, {"parallelism": "joint"}),
     "adam": (1, {"maximizer": Adam(steps=30)}),
-    "cmaes": (1, {"maximizer": CMAES(steps=30)}),
+    "cmaes": (1, {"maximizer": CMAES(population=16, steps=20)}),
     "random search": (1, {"maximizer": RandomSearch(sets=512)}),
     "successive halving": (1, {"maximizer": "successive_halving"}),
     "direct": (1, {"maximizer": Direct(sets=100)}),
@@ -50,8 +50,8 @@ STRONGER: tuple[dict[str, Any], ...] = (
     {"refine": False, "draws": 256},
     {"form": "joint", "draws": 512},
     {"maximizer": RandomSearch(sets=1024)},
-    {"maximizer": Adam(steps=60)},
-    {"maximizer": CMAES(steps=50)},
+    {"maximizer": Adam(steps=30)},
+    {"maximizer": CMAES(population=32, steps=30)},
 )
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import innerloop as il
 from innerloop.maximizers import MAXIMIZERS
 from innerloop.maximizers.budget import CLOCKS
-from problems import make_problem, utilities
+from problems import TickingClock, make_problem, utilities
 
 POINTS = np.random.default_rng(5).random((8, 2))
 ACQUISITIONS = {
@@ -51,17 +51,6 @@ def test_every_maximizer_on_every_acquisition_function(maximizer, acquisition, p
     joint = il.Joint(utility, POSTERIOR, z)
     random = joint.value(np.random.default_rng(2).random((64, 2, 2)))
     assert joint.value(batch.X[None])[0] >= np.quantile(random, 0.75)
-
-
-class TickingClock:
-    """A clock that moves on by a thousandth every time it is read, whatever the machine does."""
-
-    def __init__(self):
-        self.now = 0.0
-
-    def __call__(self):
-        self.now += 1e-3
-        return self.now
 
 
 @pytest.mark.parametrize("form", ["incremental", "joint"])

@@ -20,11 +20,15 @@ CASES, PARTS = 2000, 20
 
 @pytest.mark.parametrize("part", range(PARTS))
 def test_certificates_of_random_calls(part):
-    """Each against a grid or one of nine stronger searches; benchmarks/certificates.py has all."""
+    """Single queries against a grid, every other batch against one of nine stronger searches.
+
+    benchmarks/certificates.py has all searches for all calls.
+    """
     wrong = []
     for number in range(part, CASES, PARTS):
         case = random_case(number)
-        wrong += [f"{case}: {said}" for said in complaints(case, [number % len(STRONGER)])]
+        searches = [number // 2 % len(STRONGER)] if number // PARTS % 2 else []
+        wrong += [f"{case}: {said}" for said in complaints(case, searches)]
     assert not wrong
 
 

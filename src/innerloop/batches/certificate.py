@@ -22,7 +22,7 @@ from innerloop.acquisition.fantasies import Fantasies
 from innerloop.acquisition.incremental import Incremental
 from innerloop.acquisition.utility import Utility
 from innerloop.batches.appraisal import gains_of
-from innerloop.batches.chance import WithChance
+from innerloop.batches.chance import weighed
 from innerloop.batches.choosing import spread_out
 from innerloop.batches.problem import Filled, Problem, myopic
 from innerloop.checks import Array
@@ -142,7 +142,7 @@ def _largest_first(points: Array, problem: Problem) -> Top | None:
     top = _largest_gain(state, points, problem, effort_for_one(problem), SEARCH)
     if top is None:
         return None
-    climb = left_to_climb(_weighed(state, problem), top.x, problem.domain)
+    climb = left_to_climb(weighed(state, problem.chance), top.x, problem.domain)
     return top._replace(gain=raised(top.gain, climb, state.log))
 
 
@@ -163,13 +163,13 @@ def _largest_gain(
     state: Incremental, points: Array, problem: Problem, effort: Effort, search: Exchange
 ) -> Top | None:
     """The most that one more query adds, searched from points (N, d); None if cut short."""
-    screen = Allowance(_weighed(state.thinned(_SCREENING_STATES), problem), problem.meter)
+    screen = Allowance(weighed(state.thinned(_SCREENING_STATES), problem.chance), problem.meter)
     if screen.affordable(len(points)) < len(points):
         return None
     order = np.argsort(-screen.value(points[:, None]), kind="stable")[: effort.spread_from]
     kernel = problem.posterior.gp.kernel
     starts = points[order][spread_out(points[order], kernel, effort.starts)][:, None]
-    allowance = Allowance(_weighed(state, problem), problem.meter)
+    allowance = Allowance(weighed(state, problem.chance), problem.meter)
     X, value = problem.maximize(search, allowance, starts)
     if effort.to_the_top:
         X, value = problem.maximize(CONVERGE, allowance, X[: effort.to_the_top])
@@ -258,7 +258,3 @@ def _is_resolved(X: Array, problem: Problem, moves: Array, reach: float) -> bool
     if len(moves) and (moves**2).sum(axis=1).min() > reach**2:
         return False
     return bool(variance.min() > _SMALLEST_VARIANCE * problem.posterior.gp.kernel.variance)
-
-
-def _weighed(state: Incremental, problem: Problem) -> Objective:
-    return state if problem.chance is None else WithChance(state, problem.chance)

@@ -124,3 +124,8 @@ class WithChance:
         value, grad = self.log_gain.value_and_grad(X)
         log_chance, slope = self.chance.log(X[:, 0])
         return value + log_chance, grad + slope[:, None]
+
+
+def weighed(log_gain: Objective, chance: Chance | None) -> Objective:
+    """The gain, times the chance that its evaluation succeeds, where that is known."""
+    return log_gain if chance is None else WithChance(log_gain, chance)

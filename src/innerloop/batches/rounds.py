@@ -11,7 +11,7 @@ from innerloop.acquisition.draws import FreshDraws
 from innerloop.acquisition.incremental import Incremental
 from innerloop.acquisition.joint import Joint
 from innerloop.acquisition.utility import Utility
-from innerloop.batches.chance import WithChance
+from innerloop.batches.chance import weighed
 from innerloop.batches.problem import Problem
 from innerloop.checks import Array
 from innerloop.maximizers.objective import Objective
@@ -63,19 +63,14 @@ class IncrementalRounds:
     @property
     def exact(self) -> Objective:
         """The expected gain over the states."""
-        return self._weighted(self.state)
+        return weighed(self.state, self._problem.chance)
 
     search = exact
 
     @property
     def screen(self) -> Objective:
         """The expected gain over a few of the states."""
-        return self._weighted(self.state.thinned(_SCREENING_STATES))
-
-    def _weighted(self, gain: Incremental) -> Objective:
-        """The gain, times the chance that its evaluation succeeds, where that is known."""
-        chance = self._problem.chance
-        return gain if chance is None else WithChance(gain, chance)
+        return weighed(self.state.thinned(_SCREENING_STATES), self._problem.chance)
 
     def gain(self, value: float) -> float:
         """What a query of that objective value adds."""

@@ -20,9 +20,9 @@ import numpy as np
 from scipy.optimize import linprog
 
 import innerloop as il
+from innerloop.domain.discrete import OneHot, Ordinal
+from innerloop.domain.domain import make_domain
 from innerloop.maximizers import MAXIMIZERS
-from innerloop.maximizers.discrete import OneHot, Ordinal
-from innerloop.maximizers.domain import make_domain
 
 KINDS = (
     "wide",

@@ -14,11 +14,11 @@ import numpy as np
 from scipy.special import log_ndtr, ndtr, ndtri_exp
 
 import innerloop as il
-from innerloop.checks import Array
 from innerloop.maximizers.adam import Adam
 from innerloop.maximizers.cma_es import CMAES
 from innerloop.maximizers.direct import Direct
 from innerloop.maximizers.random_search import RandomSearch
+from innerloop.types import Array
 
 GRID = {1: 1025, 2: 41, 3: 15}
 DRAWS = 2**13

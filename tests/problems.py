@@ -10,7 +10,7 @@ from hypothesis import assume
 from hypothesis import strategies as st
 
 import innerloop as il
-from innerloop.checks import Array
+from innerloop.types import Array
 
 KERNELS = (il.Matern52, il.Matern32, il.SquaredExponential)
 

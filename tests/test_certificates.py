@@ -172,8 +172,8 @@ def test_beliefs_in_a_greedy_choice_do_not_drift(kernel):
     from innerloop.batches.choosing import Beliefs
     from innerloop.batches.problem import Problem, Settings
     from innerloop.batches.rounds import IncrementalRounds
+    from innerloop.domain.domain import make_domain
     from innerloop.maximizers.budget import Budget, Meter
-    from innerloop.maximizers.domain import make_domain
     from innerloop.maximizers.lbfgs import LBFGS
 
     for seed in range(10):

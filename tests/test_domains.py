@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import innerloop as il
-from innerloop.maximizers.discrete import Ordinal
-from innerloop.maximizers.domain import make_domain
+from innerloop.domain.discrete import Ordinal
+from innerloop.domain.domain import make_domain
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "benchmarks"))
 import polytopes

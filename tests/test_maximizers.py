@@ -5,11 +5,11 @@ import pytest
 from scipy.optimize import minimize
 
 import innerloop as il
+from innerloop.domain.domain import make_domain
 from innerloop.maximizers.adam import Adam
 from innerloop.maximizers.budget import Allowance, Budget, Meter
 from innerloop.maximizers.cma_es import CMAES
 from innerloop.maximizers.direct import Direct
-from innerloop.maximizers.domain import make_domain
 from innerloop.maximizers.lbfgs import LBFGS
 from innerloop.maximizers.random_search import RandomSearch
 from innerloop.maximizers.successive_halving import SuccessiveHalving

@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import innerloop as il
+from innerloop.domain.discrete import OneHot, Ordinal
+from innerloop.domain.domain import make_domain
 from innerloop.maximizers.adam import Adam
 from innerloop.maximizers.budget import Allowance, Budget, Meter
-from innerloop.maximizers.discrete import OneHot, Ordinal
-from innerloop.maximizers.domain import make_domain
 from innerloop.maximizers.exchange import Exchange
 from innerloop.maximizers.lbfgs import LBFGS
 

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import innerloop as il
-from innerloop.optimizer.learning import Results, learn
+from innerloop.optimizer.learn import Results, learn
 
 SPACE = il.Space({"x": il.Real(-5.0, 10.0), "y": il.Real(0.0, 15.0)})
 MIXED = il.Space(

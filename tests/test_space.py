@@ -12,8 +12,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from innerloop.domain.discrete import OneHot, Ordinal
 from innerloop.errors import InputError
-from innerloop.maximizers.discrete import OneHot, Ordinal
 from innerloop.space.constraints import parse
 from innerloop.space.parameters import Choice, Integer, Real, parameter_from
 from innerloop.space.space import Space

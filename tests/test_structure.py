@@ -13,14 +13,15 @@ PACKAGE = Path(il.__file__).parent
 # From the bottom up. A module may import from its own layer and from those below it.
 LAYERS = [
     "errors",
+    "types",
     "atomic",
     "checks",
     "linalg",
+    "domain",
     "surrogate",
     "acquisition",
     "maximizers",
     "batches",
-    "suggesting",
     "space",
     "optimizer",
     "run",

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from innerloop.acquisition.draws import FreshDraws, iid_normal, sobol_normal
     from innerloop.acquisition.entropy_search import EntropySearch
-    from innerloop.acquisition.incremental import Incremental
     from innerloop.acquisition.joint import Joint, expected_utility
     from innerloop.acquisition.knowledge_gradient import KnowledgeGradient
     from innerloop.acquisition.utilities import (
@@ -20,14 +19,20 @@ if TYPE_CHECKING:
         UpperConfidenceBound,
     )
     from innerloop.acquisition.utility import Gain, Utility
+    from innerloop.batches.chance import Chance
+    from innerloop.batches.measured_budget import measured_budget
+    from innerloop.batches.states import Incremental
+    from innerloop.batches.suggest import Batch, suggest
+    from innerloop.domain.discrete import OneHot, Ordinal
+    from innerloop.domain.domain import Domain, make_domain
     from innerloop.errors import InnerLoopError, InputError, NumericalError
+    from innerloop.maximizers.budget import Budget
     from innerloop.optimizer.optimizer import Optimizer
     from innerloop.optimizer.trials import Certificate, Prediction, Trial
     from innerloop.run.run import Result, maximize, minimize
     from innerloop.space.parameters import Choice, Integer, Real
     from innerloop.space.space import Space
-    from innerloop.suggesting import Batch, suggest
-    from innerloop.surrogate.fitting import fit
+    from innerloop.surrogate.fit import fit
     from innerloop.surrogate.fourier import FunctionDraws, posterior_draws, prior_draws
     from innerloop.surrogate.gaussian_process import Belief, GaussianProcess, Posterior
     from innerloop.surrogate.kernels import Kernel, Matern32, Matern52, SquaredExponential
@@ -38,8 +43,11 @@ __version__ = "0.1.0"
 __all__ = [
     "Batch",
     "Belief",
+    "Budget",
     "Certificate",
+    "Chance",
     "Choice",
+    "Domain",
     "EntropySearch",
     "ExpectedImprovement",
     "FreshDraws",
@@ -57,7 +65,9 @@ __all__ = [
     "Matern52",
     "NoisyExpectedImprovement",
     "NumericalError",
+    "OneHot",
     "Optimizer",
+    "Ordinal",
     "Posterior",
     "Prediction",
     "Priors",
@@ -73,7 +83,9 @@ __all__ = [
     "expected_utility",
     "fit",
     "iid_normal",
+    "make_domain",
     "maximize",
+    "measured_budget",
     "minimize",
     "posterior_draws",
     "prior_draws",
@@ -84,7 +96,6 @@ __all__ = [
 _MODULES = {
     "acquisition.draws": ("FreshDraws", "iid_normal", "sobol_normal"),
     "acquisition.entropy_search": ("EntropySearch",),
-    "acquisition.incremental": ("Incremental",),
     "acquisition.joint": ("Joint", "expected_utility"),
     "acquisition.knowledge_gradient": ("KnowledgeGradient",),
     "acquisition.utilities": (
@@ -95,14 +106,20 @@ _MODULES = {
         "UpperConfidenceBound",
     ),
     "acquisition.utility": ("Gain", "Utility"),
+    "batches.chance": ("Chance",),
+    "batches.measured_budget": ("measured_budget",),
+    "batches.states": ("Incremental",),
+    "batches.suggest": ("Batch", "suggest"),
+    "domain.discrete": ("OneHot", "Ordinal"),
+    "domain.domain": ("Domain", "make_domain"),
     "errors": ("InnerLoopError", "InputError", "NumericalError"),
+    "maximizers.budget": ("Budget",),
     "optimizer.optimizer": ("Optimizer",),
     "optimizer.trials": ("Certificate", "Prediction", "Trial"),
     "run.run": ("Result", "maximize", "minimize"),
     "space.parameters": ("Choice", "Integer", "Real"),
     "space.space": ("Space",),
-    "suggesting": ("Batch", "suggest"),
-    "surrogate.fitting": ("fit",),
+    "surrogate.fit": ("fit",),
     "surrogate.fourier": ("FunctionDraws", "posterior_draws", "prior_draws"),
     "surrogate.gaussian_process": ("Belief", "GaussianProcess", "Posterior"),
     "surrogate.kernels": ("Kernel", "Matern32", "Matern52", "SquaredExponential"),

@@ -9,12 +9,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from innerloop.errors import InputError
-
-Array = NDArray[np.float64]
-Seed = int | np.random.Generator | None
+from innerloop.types import Array
 
 
 def floats(name: str, value: ArrayLike) -> Array:
@@ -120,3 +118,9 @@ def base_draws(name: str, value: ArrayLike) -> Array:
     if z.ndim != 2 or 0 in z.shape:
         raise InputError(f"{name} must have shape (m, q) with m, q >= 1, got shape {z.shape}")
     return z
+
+
+def one_of(name: str, value: object, allowed: tuple[object, ...]) -> None:
+    """Raise unless `value` is one of those allowed."""
+    if value not in allowed:
+        raise InputError(f"{name} must be one of {list(allowed)}, got {value!r}")

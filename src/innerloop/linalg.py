@@ -20,8 +20,8 @@ from scipy.linalg.blas import dger, dtrmm
 from scipy.linalg.lapack import dpotrf, dpotri, dtrtri
 from threadpoolctl import ThreadpoolController
 
-from innerloop.checks import Array
 from innerloop.errors import NumericalError
+from innerloop.types import Array
 
 _JITTERS = (0.0, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4)
 # A pivot this small, relative to the scale, is rounding error rather than information.

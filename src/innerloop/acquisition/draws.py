@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from innerloop import checks
-from innerloop.checks import Array, Seed
+from innerloop.types import Array, Seed
 
 
 def iid_normal(m: int, q: int, seed: Seed = None) -> Array:

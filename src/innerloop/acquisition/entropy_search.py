@@ -8,16 +8,17 @@ import numpy as np
 
 from innerloop import checks, linalg
 from innerloop.acquisition.draws import sobol_normal
-from innerloop.acquisition.lookahead import LookaheadEstimator
-from innerloop.acquisition.shards import Evaluation
+from innerloop.acquisition.lookahead import Graded, Lookahead, LookaheadEstimator
 from innerloop.acquisition.softmax_of_sums import mean_softmax
-from innerloop.checks import Array
 from innerloop.errors import InputError
 from innerloop.surrogate.gaussian_process import Posterior
+from innerloop.types import Array
+
+_DRAWS = 64
 
 
 @dataclass(frozen=True, eq=False)
-class EntropySearch:
+class EntropySearch(Lookahead):
     """-E_a[H(E_b|a[softmax(f_b / temperature)])]: how surely the queries tell where the best is.
 
     points: (B, d), the discretization. z: base draws (m_b, B) of f over it, given the outcomes;
@@ -32,19 +33,19 @@ class EntropySearch:
     def __post_init__(self) -> None:
         points = checks.points("points", self.points)
         temperature = checks.positive_scalar("temperature", self.temperature)
-        B = points.shape[0]
-        z = sobol_normal(64, B, seed=0) if self.z is None else checks.base_draws("z", self.z)
-        if z.shape[1] != B:
-            raise InputError(f"z must have shape (m_b, {B}), a column per point, got {z.shape}")
+        if self.z is not None:
+            z, B = checks.base_draws("z", self.z), points.shape[0]
+            if z.shape[1] != B:
+                raise InputError(f"z must have shape (m_b, {B}), a column per point, got {z.shape}")
+            object.__setattr__(self, "z", z)
         object.__setattr__(self, "points", points)
         object.__setattr__(self, "temperature", temperature)
-        object.__setattr__(self, "z", z)
 
     def bind(self, posterior: Posterior, pending: Array | None) -> LookaheadEstimator:
         """The estimator of this utility under a posterior."""
         points = checks.points("points", self.points, posterior.d)
-        assert self.z is not None  # narrows the type; set when made
-        return _EntropySearchEstimator(points, posterior, pending, self.z, self.temperature)
+        z = sobol_normal(_DRAWS, len(points), seed=0) if self.z is None else self.z
+        return _EntropySearchEstimator(points, posterior, pending, z, self.temperature)
 
 
 class _EntropySearchEstimator(LookaheadEstimator):
@@ -64,7 +65,7 @@ class _EntropySearchEstimator(LookaheadEstimator):
         pairs, rows = m * len(self.z_b), m + len(self.z_b) + len(self.points)
         return q * self.extended.n + 2 * pairs + 4 * rows * len(self.points)
 
-    def grade(self, sway: Array, z: Array, gradient: bool) -> Evaluation:
+    def grade(self, sway: Array, z: Array) -> Graded:
         m, p = z.shape[0], self.pending
         learnt = self.outlook.pending_shift(z[:, :p]) + z[:, p:] @ sway  # (R, m, B)
         L = linalg.cholesky(self.outlook.cov - sway.swapaxes(-1, -2) @ sway, self.outlook.scale)
@@ -74,10 +75,12 @@ class _EntropySearchEstimator(LookaheadEstimator):
         chance, pullback = mean_softmax(cold * learnt, cold * unknown)
         log_chance = np.log(np.maximum(chance, np.finfo(float).tiny))
         value = np.vecdot(chance, log_chance).sum(axis=1) / m
-        if not gradient:
-            return value, None
-        d_learnt, d_unknown = pullback(log_chance * (cold / m))
-        d_L = d_unknown.swapaxes(-1, -2) @ self.z_b
-        d_sway = z[:, p:].T @ d_learnt
-        d_sway -= 2.0 * sway @ linalg.cholesky_pullback(L, d_L)
-        return value, d_sway
+
+        def gradient() -> Array:
+            d_learnt, d_unknown = pullback(log_chance * (cold / m))
+            d_L = d_unknown.swapaxes(-1, -2) @ self.z_b
+            d_sway = z[:, p:].T @ d_learnt
+            d_sway -= 2.0 * sway @ linalg.cholesky_pullback(L, d_L)
+            return d_sway
+
+        return value, gradient

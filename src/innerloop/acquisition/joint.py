@@ -2,50 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Protocol, runtime_checkable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from innerloop import checks, linalg
-from innerloop.acquisition.acquisition import Acquisition
-from innerloop.acquisition.fantasies import Fantasies
-from innerloop.acquisition.prepared import PreparedSets
-from innerloop.acquisition.shards import Evaluation, in_shards
+from innerloop.acquisition.lookahead import Estimator, Lookahead
+from innerloop.acquisition.shards import PreparedSets, shards
 from innerloop.acquisition.utility import Utility
-from innerloop.checks import Array
 from innerloop.errors import InputError
 from innerloop.surrogate.gaussian_process import Posterior
+from innerloop.types import Array
 
 
-class Estimator(Protocol):
-    """An acquisition function bound to a posterior and its pending points."""
-
-    pending: int
-
-    def floats_per_set(self, m: int, q: int) -> int:
-        """Size of the arrays that one query set needs."""
-
-    def evaluate(self, X: Array, z: Array, gradient: bool) -> Evaluation:
-        """Values (R,), and gradients (R, q, d) if asked for; X: (R, q, d), z: (m, pending + q)."""
-
-    def prepare(self, X: Array) -> Array:
-        """What of the beliefs at X (R, q, d) the draws act on: (R, q, w)."""
-
-    def total(self, prepared: Array, z: Array) -> Array:
-        """Sum of the utility over draws z (m, pending + q), from what `prepare` gave: (R,)."""
-
-
-@runtime_checkable
-class Lookahead(Protocol):
-    """A utility of what the outcomes teach elsewhere (ES, KG), rather than of the outcomes."""
-
-    def bind(self, posterior: Posterior, pending: Array | None) -> Estimator:
-        """The estimator of this utility under a posterior."""
-
-
-class Joint(Acquisition):
+class Joint:
     """L_m(X) = 1/m sum_k l(Y^k), Y^k = mean + L z^k (eq. 3), and its sample-path gradient (eq. 4).
 
     utility: a `Utility`, `EntropySearch` or `KnowledgeGradient`. pending: (p, d) points being
@@ -82,26 +53,36 @@ class Joint(Acquisition):
         shape = getattr(self._draw, "shape", None) or self._draw().shape
         return int(shape[0])
 
-    def prepare(self, X: ArrayLike) -> PreparedSets:
+    def value(self, X: ArrayLike) -> Array:
+        """Acquisition values of R query sets: (R, q, d) -> (R,)."""
+        sets, z, some = self._in_shards(X)
+        estimator = self._estimator
+        totals = [estimator.total(estimator.prepare(sets[rows]), z) for rows in some]
+        return np.concatenate(totals) / len(z)
+
+    def value_and_grad(self, X: ArrayLike) -> tuple[Array, Array]:
+        """Acquisition values and their gradients: (R, q, d) -> (R,), (R, q, d)."""
+        sets, z, some = self._in_shards(X)
+        value, grad = np.empty(len(sets)), np.empty_like(sets)
+        for rows in some:
+            value[rows], grad[rows] = self._estimator.value_and_grad(sets[rows], z)
+        return value, grad
+
+    def prepare(self, X: ArrayLike) -> PreparedSets[Array]:
         """The beliefs at R query sets (R, q, d), to be graded with any of the draws at a time."""
         sets, z = self._sets_and_draws(X)
         q, estimator = sets.shape[1], self._estimator
-        beliefs, _ = in_shards(
-            lambda shard: (estimator.prepare(shard), None), sets, estimator.floats_per_set(1, q)
-        )
+        some = shards(len(sets), estimator.floats_per_set(1, q))
         return PreparedSets(
-            beliefs,
-            lambda shard, first, last: estimator.total(shard, z[first:last]),
+            np.concatenate([estimator.prepare(sets[rows]) for rows in some]),
+            lambda beliefs, first, last: estimator.total(beliefs, z[first:last]),
             lambda m: estimator.floats_per_set(m, q),
         )
 
-    def _evaluate(self, X: ArrayLike, gradient: bool) -> Evaluation:
+    def _in_shards(self, X: ArrayLike) -> tuple[Array, Array, Iterator[slice]]:
+        """X checked, (R, q, d), draws for it, (m, pending + q), and the shards it is valued in."""
         sets, z = self._sets_and_draws(X)
-        return in_shards(
-            lambda shard: self._estimator.evaluate(shard, z, gradient),
-            sets,
-            self._estimator.floats_per_set(z.shape[0], sets.shape[1]),
-        )
+        return sets, z, shards(len(sets), self._estimator.floats_per_set(len(z), sets.shape[1]))
 
     def _sets_and_draws(self, X: ArrayLike) -> tuple[Array, Array]:
         """X checked, (R, q, d), and draws for it, (m, pending + q)."""
@@ -120,21 +101,20 @@ class _MyopicEstimator:
 
     def __init__(self, utility: Utility, posterior: Posterior, pending: Array | None) -> None:
         self.utility = utility
-        self.fantasies = Fantasies(posterior)
+        self.posterior = posterior
         self.pending = 0
         if pending is not None:
-            self.fantasies, self.pending_paths = self.fantasies.append(pending)
+            self.pending_paths = posterior.unchecked_belief(pending).paths
+            self.posterior = posterior.fantasize(pending)
             self.pending = pending.shape[0]
 
     def floats_per_set(self, m: int, q: int) -> int:
-        return q * (self.fantasies.posterior.n + m)
+        return q * (self.posterior.n + m)
 
-    def evaluate(self, X: Array, z: Array, gradient: bool) -> Evaluation:
+    def value_and_grad(self, X: Array, z: Array) -> tuple[Array, Array]:
         m, p = z.shape[0], self.pending
-        belief = self.fantasies.posterior.unchecked_belief(X)
-        mean, factor = self.fantasies.paths(belief)
-        if not gradient:
-            return self._total(mean, factor, z) / m, None
+        belief = self.posterior.unchecked_belief(X)
+        mean, factor = belief.paths
         residual = _rows_times(factor, z.T)  # (R, q, m); eq. 3
         grades, d_mean, d_residual = self.utility.grade_and_slopes(mean[..., None], residual)
         best = self._best(grades, z)
@@ -149,16 +129,13 @@ class _MyopicEstimator:
 
     def prepare(self, X: Array) -> Array:
         """Mean and factor of the sample paths, side by side: (R, q, 1 + pending + q)."""
-        mean, factor = self.fantasies.paths(self.fantasies.posterior.unchecked_belief(X))
+        mean, factor = self.posterior.unchecked_belief(X).paths
         return np.concatenate([mean[..., None], factor], axis=-1)
 
     def total(self, prepared: Array, z: Array) -> Array:
-        return self._total(prepared[..., 0], prepared[..., 1:], z)
-
-    def _total(self, mean: Array, factor: Array, z: Array) -> Array:
-        """Sum over draws of the utility of the batch: (R,)."""
-        residual = _rows_times(factor, z.T)  # (R, q, m); eq. 3
-        total: Array = self._best(self.utility.grade(mean[..., None], residual), z).sum(axis=1)
+        residual = _rows_times(prepared[..., 1:], z.T)  # (R, q, m); eq. 3
+        grades = self.utility.grade(prepared[..., :1], residual)
+        total: Array = self._best(grades, z).sum(axis=1)
         return total
 
     def _best(self, grades: Array, z: Array) -> Array:

@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from innerloop import checks
-from innerloop.acquisition.lookahead import LookaheadEstimator
-from innerloop.acquisition.shards import Evaluation
-from innerloop.checks import Array
+from innerloop.acquisition.lookahead import Graded, Lookahead, LookaheadEstimator
 from innerloop.surrogate.gaussian_process import Posterior
+from innerloop.types import Array
 
 
 @dataclass(frozen=True, eq=False)
-class KnowledgeGradient:
+class KnowledgeGradient(Lookahead):
     """E_a[max_b mean_b|a]: the best posterior mean over `points` once the queries are in.
 
     points: (B, d). Estimated from z_a as 1/m sum_k max_b (mean_b + S z_a^k). Use it through
@@ -34,13 +33,9 @@ class _KnowledgeGradientEstimator(LookaheadEstimator):
     def floats_per_set(self, m: int, q: int) -> int:
         return q * self.extended.n + 2 * m * len(self.points)
 
-    def grade(self, sway: Array, z: Array, gradient: bool) -> Evaluation:
+    def grade(self, sway: Array, z: Array) -> Graded:
         m, p = z.shape[0], self.pending
         before = self.outlook.mean + self.outlook.pending_shift(z[:, :p])
         means = before + z[:, p:] @ sway  # (R, m, B)
         best = means.max(axis=-1, keepdims=True)
-        value = best[..., 0].mean(axis=1)
-        if not gradient:
-            return value, None
-        winners = (means == best) * (1.0 / m)
-        return value, z[:, p:].T @ winners
+        return best[..., 0].mean(axis=1), lambda: z[:, p:].T @ ((means == best) * (1.0 / m))

@@ -14,20 +14,49 @@ and discretization that the posterior does not evaluate anyway.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from innerloop import linalg
-from innerloop.acquisition.shards import Evaluation
-from innerloop.checks import Array
 from innerloop.surrogate.gaussian_process import Belief, Posterior
+from innerloop.types import Array
+
+
+class Estimator(Protocol):
+    """An acquisition function bound to a posterior and its pending points."""
+
+    pending: int
+
+    def floats_per_set(self, m: int, q: int) -> int:
+        """Size of the arrays that one query set needs."""
+
+    def prepare(self, X: Array) -> Array:
+        """What of the beliefs at X (R, q, d) the draws act on: (R, q, w)."""
+
+    def total(self, prepared: Array, z: Array) -> Array:
+        """Sum of the utility over draws z (m, pending + q), from what `prepare` gave: (R,)."""
+
+    def value_and_grad(self, X: Array, z: Array) -> tuple[Array, Array]:
+        """Values (R,) and gradients (R, q, d) at X (R, q, d), z: (m, pending + q)."""
+
+
+class Lookahead(ABC):
+    """A utility of what the outcomes teach elsewhere (ES, KG), rather than of the outcomes."""
+
+    #: Base draws that its estimate should have: each takes a look at the whole discretization.
+    draws: ClassVar[int] = 32
+
+    @abstractmethod
+    def bind(self, posterior: Posterior, pending: Array | None) -> Estimator:
+        """The estimator of this utility under a posterior, beside pending points (p, d)."""
 
 
 @dataclass(frozen=True, eq=False)
-class Outlook:
+class Discretization:
     """The belief over the discretization before the queries are observed.
 
     mean: (B,); cov: (B, B); pending_sway: (p, B), S^T of the pending points; scale: the
@@ -54,6 +83,10 @@ class _Sway(NamedTuple):
     sway: Array
 
 
+#: A value, and a function that gives its gradient.
+Graded = tuple[Array, Callable[[], Array]]
+
+
 class LookaheadEstimator(ABC):
     """Binds a utility of the sway to a posterior; subclasses grade the sway."""
 
@@ -66,7 +99,7 @@ class LookaheadEstimator(ABC):
         belief = seen.unchecked_belief(points)
         scale = posterior.gp.kernel.variance
         pending_sway = belief.features[:, posterior.n :].T
-        self.outlook = Outlook(belief.mean, belief.cov, pending_sway, scale)
+        self.outlook = Discretization(belief.mean, belief.cov, pending_sway, scale)
         self.chol = linalg.cholesky(belief.cov, scale)
         self.extended = seen.fantasize(points)
 
@@ -75,8 +108,8 @@ class LookaheadEstimator(ABC):
         """Size of the arrays that one query set needs."""
 
     @abstractmethod
-    def grade(self, sway: Array, z: Array, gradient: bool) -> Evaluation:
-        """Value (R,) and gradient (R, q, B) with respect to the sway S^T (R, q, B)."""
+    def grade(self, sway: Array, z: Array) -> Graded:
+        """Value (R,) of the sway S^T (R, q, B), and its gradient (R, q, B) for who asks for it."""
 
     def prepare(self, X: Array) -> Array:
         """The sway S^T of query sets (R, q, d): (R, q, B)."""
@@ -84,15 +117,13 @@ class LookaheadEstimator(ABC):
 
     def total(self, prepared: Array, z: Array) -> Array:
         """Sum of the utility over draws z (m, pending + q), given the sway: (R,)."""
-        return len(z) * self.grade(prepared, z, gradient=False)[0]
+        return len(z) * self.grade(prepared, z)[0]
 
-    def evaluate(self, X: Array, z: Array, gradient: bool) -> Evaluation:
+    def value_and_grad(self, X: Array, z: Array) -> tuple[Array, Array]:
         """Values (R,) and gradients (R, q, d) at X (R, q, d), z: (m, pending + q)."""
         belief, features, L_a, inverse, sway = self._sway(X)
-        value, d_sway = self.grade(sway, z, gradient)
-        if d_sway is None:
-            return value, None
-        d_cov_ab = inverse.swapaxes(-1, -2) @ d_sway
+        value, gradient = self.grade(sway, z)
+        d_cov_ab = inverse.swapaxes(-1, -2) @ gradient()
         d_L = -d_cov_ab @ sway.swapaxes(-1, -2)
         d_cov_a = linalg.cholesky_pullback(L_a, d_L)
         d_features = d_cov_ab @ self.chol + 2.0 * d_cov_a @ features

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from innerloop import linalg
-from innerloop.checks import Array
 from innerloop.surrogate.gaussian_process import Posterior
+from innerloop.types import Array
 
 _DRAWS = 256
 # Observations that are looked at, and that are kept at most.

@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import erfcx, ndtr
 
-from innerloop.checks import Array
+from innerloop.types import Array
 
 _SQRT_2PI = np.sqrt(2.0 * np.pi)
 # Up to here the density is far from underflow.

@@ -1,28 +1,57 @@
-"""Evaluation of many query sets with bounded memory."""
+"""Many query sets with bounded memory: what is computed for one, and how many at a time."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Generic, Protocol, Self, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
-from innerloop.checks import Array
+from innerloop.types import Array
 
 # Floats that one shard of query sets may keep in flight.
 _WORKSPACE = 2**21
 
-Evaluation = tuple[Array, Array | None]
+
+def shards(sets: int, floats_per_set: int) -> Iterator[slice]:
+    """As many of so many query sets at a time as memory should hold, in order."""
+    size = max(1, _WORKSPACE // floats_per_set)
+    return (slice(first, first + size) for first in range(0, sets, size))
 
 
-def in_shards(evaluate: Callable[[Array], Evaluation], X: Array, floats_per_set: int) -> Evaluation:
-    """`evaluate` on all query sets X (R, q, d), as many at a time as memory should hold.
+class Rows(Protocol):
+    """Arrays and the like, of which some rows can be taken."""
 
-    Returns values (R,) and gradients (R, q, d) or None, as `evaluate` does.
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, rows: slice | NDArray[np.intp], /) -> Self: ...
+
+
+R = TypeVar("R", bound=Rows)
+
+
+@dataclass(frozen=True, eq=False)
+class PreparedSets(Generic[R]):
+    """R query sets whose beliefs are at hand: more draws cost no more of them (appendix B.1).
+
+    beliefs: R rows, what the draws act on; sum_over: (beliefs, first, last) -> (R,), the sum of the
+    utility over draws first to last - 1; floats_per_set: of a number of draws, the size of the
+    arrays that one set then needs; log_unit: totals are in units of exp(log_unit), for sums that
+    would underflow.
     """
-    shard = max(1, _WORKSPACE // floats_per_set)
-    if shard >= len(X):
-        return evaluate(X)
-    pieces = [evaluate(X[i : i + shard]) for i in range(0, len(X), shard)]
-    gradients = [gradient for _, gradient in pieces if gradient is not None]
-    values = np.concatenate([value for value, _ in pieces])
-    return values, np.concatenate(gradients) if gradients else None
+
+    beliefs: R
+    sum_over: Callable[[R, int, int], Array]
+    floats_per_set: Callable[[int], int]
+    log_unit: float = 0.0
+
+    def total(self, first: int, last: int) -> Array:
+        """Sum of the utility over draws first to last - 1: (R,)."""
+        some = shards(len(self.beliefs), self.floats_per_set(last - first))
+        return np.concatenate([self.sum_over(self.beliefs[rows], first, last) for rows in some])
+
+    def keep(self, rows: NDArray[np.intp]) -> PreparedSets[R]:
+        """The same for some of the sets, by index."""
+        return PreparedSets(self.beliefs[rows], self.sum_over, self.floats_per_set, self.log_unit)

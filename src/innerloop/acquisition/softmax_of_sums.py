@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from innerloop.checks import Array
+from innerloop.types import Array
 
 # The products lose nothing that matters, nor do their inverses overflow, above this.
 _SMALLEST_PRODUCT = 1e-250

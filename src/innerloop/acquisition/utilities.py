@@ -11,8 +11,8 @@ from scipy.special import expit
 from innerloop import checks
 from innerloop.acquisition.normal import log_below, log_positive_part, positive_part
 from innerloop.acquisition.utility import Gain, Utility
-from innerloop.checks import Array
 from innerloop.errors import InputError
+from innerloop.types import Array
 
 
 @dataclass(frozen=True)
@@ -23,6 +23,7 @@ class ExpectedImprovement(Utility):
 
     empty = 0.0
     floats_per_gain = 1
+    monotone = has_log_gain = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "threshold", checks.scalar("threshold", self.threshold))
@@ -75,6 +76,8 @@ class ProbabilityOfImprovement(Utility):
     empty = 0.0
     most = 1.0
     floats_per_gain = 1
+    monotone = has_log_gain = True
+    can_refine = False
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "threshold", checks.scalar("threshold", self.threshold))
@@ -132,6 +135,7 @@ class SimpleRegret(Utility):
     """Y itself: the best outcome of the batch."""
 
     floats_per_gain = 1
+    monotone = True
 
     def value(self, Y: Array) -> Array:
         return Y
@@ -147,6 +151,10 @@ class SimpleRegret(Utility):
         h, below, density = positive_part((mean + (shift - floor)) / sd)
         return Gain(sd * h, below, below, density)
 
+    def with_pending(self) -> Utility:
+        """Noisy EI: what is gained over pending points is the same, and known in log space."""
+        return NoisyExpectedImprovement()
+
 
 @dataclass(frozen=True)
 class NoisyExpectedImprovement(SimpleRegret):
@@ -155,6 +163,9 @@ class NoisyExpectedImprovement(SimpleRegret):
     The best so far is itself fantasized: the observations that may be it are held before
     anything else, so that each state has a threshold of its own. `suggest` sees to that.
     """
+
+    has_log_gain = True
+    holds_best = True
 
     def log_gain(self, mean: Array, shift: Array, sd: Array, floor: Array | None) -> Gain:
         """log s + log h((m_i - b_i) / s), b_i the best of what state i holds."""
@@ -175,6 +186,7 @@ class UpperConfidenceBound(Utility):
     beta: float = 2.0
 
     floats_per_gain = 1
+    monotone = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "beta", checks.positive_scalar("beta", self.beta))

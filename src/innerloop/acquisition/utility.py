@@ -20,8 +20,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from innerloop import checks
 from innerloop.acquisition.normal import phi
-from innerloop.checks import Array
 from innerloop.errors import InputError
+from innerloop.types import Array
 
 # Nodes of the quadrature for the gain of a utility that has no closed form: the trapezoid rule
 # converges faster than any power where the integrand is smooth, and as h^2 across its kinks.
@@ -43,7 +43,8 @@ class Gain(NamedTuple):
 class Utility(ABC):
     """A pointwise utility; the utility of a batch is its maximum.
 
-    Subclasses give `value`, and `slope` if they know it. All else has a numerical default.
+    Subclasses give `value`, and `slope` if they know it. All else has a numerical default. What a
+    utility can do is said by its class attributes.
     """
 
     #: Utility of the empty batch, where it is finite; such utilities are normalized (appendix A.3).
@@ -52,6 +53,15 @@ class Utility(ABC):
     most: float = np.inf
     #: Floats that the gain in one state takes: the nodes of its quadrature, 1 for closed forms.
     floats_per_gain: int = _NODES.size
+    #: Whether the gain only grows with a state's mean and falls with what the state holds, so that
+    #: there are optimistic gains to choose lazily by.
+    monotone: bool = False
+    #: Whether `log_gain` is there.
+    has_log_gain: bool = False
+    #: Whether joint ascent improves batches: not if the joint form is a relaxation.
+    can_refine: bool = True
+    #: Whether the observations that may be the best are held before anything else.
+    holds_best: bool = False
 
     @abstractmethod
     def value(self, Y: Array) -> Array:
@@ -108,10 +118,9 @@ class Utility(ABC):
         """What outcomes gain that exceed the bar by so much, any shape; nothing up to 0."""
         return np.maximum(excess, 0.0)
 
-    @property
-    def has_log_gain(self) -> bool:
-        """Whether the gain is known in log space."""
-        return type(self).log_gain is not Utility.log_gain
+    def with_pending(self) -> Utility:
+        """The utility to maximize where there are pending points: as a rule, the same one."""
+        return self
 
     def marginal(self, mean: ArrayLike, var: ArrayLike) -> Array:
         """Acquisition value of a single query, q = 1: mean (...), var (...) -> (...)."""

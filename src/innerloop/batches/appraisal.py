@@ -22,10 +22,10 @@ from scipy.special import log_ndtr, ndtr, ndtri_exp
 
 from innerloop import linalg
 from innerloop.acquisition.draws import reflected_sobol_normal
-from innerloop.acquisition.incremental import Incremental
 from innerloop.acquisition.utility import Utility
 from innerloop.batches.problem import Problem
-from innerloop.checks import Array
+from innerloop.batches.states import States
+from innerloop.types import Array
 
 # Draws for all queries together, and at least for each; fantasies of what is held; plain draws.
 _DRAWS, _FEWEST_DRAWS = 1024, 32
@@ -61,11 +61,11 @@ class Outlook:
         beside = np.isfinite(utility.empty) or not utility.has_log_gain
         held = 0 if beside else len(problem.pending)
         z = reflected_sobol_normal(_STATES if held else 1, max(held, 1), problem.generator)
-        state = Incremental(utility, problem.posterior, z)
+        states = States.start(utility, (problem.posterior,), z)
         if held:
-            state = state.extend(problem.pending)
+            states = states.extend(problem.pending)
         points = np.concatenate([problem.pending, X]) if beside else X
-        belief = state.fantasies.posterior.unchecked_belief(points)
+        belief = states.given[0].unchecked_belief(points)
         smallest = problem.posterior.gp.kernel.smallest_variance
         sd = np.sqrt(np.maximum(linalg.diagonals(belief.cov), smallest))
         correlation = np.clip(belief.cov / np.multiply.outer(sd, sd), -1.0, 1.0)
@@ -75,9 +75,9 @@ class Outlook:
             p=len(points) - len(X),
             mean=belief.mean,
             sd=sd,
-            shift=state.fantasies.loadings(belief) @ z.T if held else np.zeros((len(points), 1)),
+            shift=belief.loadings @ z.T if held else np.zeros((len(points), 1)),
             correlation=correlation,
-            floor=state.floor,
+            floor=states.floor,
             log_chance=np.zeros(len(X)) if problem.chance is None else problem.chance.log(X)[0],
         )
 

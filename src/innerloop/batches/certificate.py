@@ -18,20 +18,17 @@ from typing import NamedTuple
 import numpy as np
 
 from innerloop.acquisition.draws import reflected_sobol_normal
-from innerloop.acquisition.fantasies import Fantasies
-from innerloop.acquisition.incremental import Incremental
 from innerloop.acquisition.utility import Utility
-from innerloop.batches.appraisal import gains_of
-from innerloop.batches.chance import weighed
-from innerloop.batches.choosing import spread_out
-from innerloop.batches.problem import Filled, Problem, myopic
-from innerloop.checks import Array
+from innerloop.batches.problem import Filled, Problem
+from innerloop.batches.states import ALL, Incremental, States
+from innerloop.domain.domain import Domain
+from innerloop.maximizers.bfgs import BFGS
 from innerloop.maximizers.budget import Allowance
-from innerloop.maximizers.domain import Domain
 from innerloop.maximizers.exchange import Exchange
-from innerloop.maximizers.lbfgs import LBFGS
 from innerloop.maximizers.objective import Objective
 from innerloop.maximizers.starts import scatter
+from innerloop.surrogate.kernels import Kernel, ScaledPoints, squared_distances
+from innerloop.types import Array
 
 
 class Effort(NamedTuple):
@@ -47,18 +44,21 @@ class Effort(NamedTuple):
 EFFORT = Effort(512, 160, 32, 8)
 # In few dimensions a search can be nearly sure to miss nothing, for little more.
 _THOROUGH_EFFORT, _FEW_DIMENSIONS = Effort(1024, 512, 64, 16), 3
-_STATES, _SCREENING_STATES = 128, 16
+# States that a bound is searched in, and those by which places to begin are chosen.
+_STATES, _SCREENING_STATES = 128, slice(None, None, 8)
+# Points closer than this many lengthscales are taken to lie on the same hill.
+_HILL = 0.35
 # After discrete moves a few steps lead back to a top that is near.
-_AGAIN = LBFGS(tolerance=1e-3, steps=4, patience=100)
+_AGAIN = BFGS(tolerance=1e-3, steps=4, patience=100)
 #: A few steps each: enough to tell hills apart, not so many that their climbers meet.
-SEARCH = Exchange(LBFGS(tolerance=1e-3, steps=5, patience=100), again=_AGAIN, rounds=1)
+SEARCH = Exchange(BFGS(tolerance=1e-3, steps=5, patience=100), again=_AGAIN, rounds=1)
 #: To the top, as exactly as a value needs that is to be a bound.
 CONVERGE = Exchange(
-    LBFGS(tolerance=1e-7, patience=4), again=LBFGS(tolerance=1e-5, steps=10), searches=1
+    BFGS(tolerance=1e-7, patience=4), again=BFGS(tolerance=1e-5, steps=10), searches=1
 )
 # What a further query adds to a batch is little: it need not be known to more digits.
 _FURTHER_EFFORT = Effort(512, 128, 12, 0)
-_FURTHER = Exchange(LBFGS(tolerance=1e-3, steps=6, patience=3), again=_AGAIN, searches=2, rounds=1)
+_FURTHER = Exchange(BFGS(tolerance=1e-3, steps=6, patience=3), again=_AGAIN, searches=2, rounds=1)
 # Bounds with a larger error than this share are not shown.
 _LARGEST_ERROR = 0.05
 # States resolve improvements that take so many standard deviations: plain ones, stretched ones.
@@ -76,74 +76,65 @@ def effort_for_one(problem: Problem) -> Effort:
     return _THOROUGH_EFFORT if problem.domain.d <= _FEW_DIMENSIONS else EFFORT
 
 
-def certified(
-    X: Array, problem: Problem, points: Array | None = None, gains: Array | None = None
-) -> Filled:
-    """A batch X (q, d) with its bound, and its gains (q,) if they are not known.
+def upper_bound(filled: Filled, gains: Array, utility: Utility, problem: Problem) -> float | None:
+    """What no batch is worth more than, given what the queries of one add, (q,); None if unknown.
 
-    points: (N, d), where to begin the search for the largest gain.
+    Never below the value of that batch, or above the most that any can be worth.
     """
-    utility, bound = myopic(problem), None
-    if gains is None:
-        gains = gains_of(X, utility, problem)
-    if not problem.meter.is_spent:
-        if points is None:
-            size = effort_for_one(problem).pool
-            points = scatter(problem.domain, problem.centers(), size, problem.generator)
-        bound = _upper_bound(X, float(gains.sum()), problem, np.concatenate([X, points]))
-    return appraised(X, gains, bound, utility)
-
-
-def certified_choice(X: Array, largest: list[float], problem: Problem) -> Filled:
-    """A batch X (q, d) from a finite set, given the largest gain of all candidates in each round.
-
-    The bound is the smallest of those at the first queries of the batch.
-    """
-    utility, q = myopic(problem), len(X)
-    gains = gains_of(X, utility, problem)
-    before = np.concatenate([[0.0], np.cumsum(gains)])
-    bounds = [float(before[j]) + q * top for j, top in enumerate(largest)]
-    usable = bounds[:1] if q == 1 or problem.starts_from_a_value else []
-    if _is_resolved(X, problem, _moves(X, problem), _NEAR):
-        usable += bounds[1:]
-    return appraised(X, gains, min(usable, default=None), utility)
-
-
-def appraised(X: Array, gains: Array, bound: float | None, utility: Utility) -> Filled:
-    """A batch with its value; no bound is below it, or above what any batch can be worth."""
     value = float(gains.sum())
-    if bound is not None:
-        bound = max(min(bound, utility.most), value)
-    return Filled(X, value, gains, bound)
+    if filled.largest is not None:
+        bound = _over_candidates(filled.X, gains, filled.largest, utility, problem)
+    elif filled.bound is not None or problem.meter.is_spent:
+        bound = filled.bound
+    else:
+        bound = _by_search(filled, value, utility, problem)
+    return None if bound is None else max(min(bound, utility.most), value)
 
 
-def _upper_bound(X: Array, value: float, problem: Problem, points: Array) -> float | None:
+def starts_from_a_value(utility: Utility, problem: Problem) -> bool:
+    """Whether the first query's gain is a difference, not the whole utility of a batch."""
+    return bool(np.isfinite(utility.empty)) or len(problem.pending) > 0
+
+
+def _over_candidates(
+    X: Array, gains: Array, largest: tuple[float, ...], utility: Utility, problem: Problem
+) -> float | None:
+    """The smallest bound at the first queries of a batch, by the largest gain in each round."""
+    q, before = len(X), np.concatenate([[0.0], np.cumsum(gains)])
+    bounds = [float(before[j]) + q * top for j, top in enumerate(largest)]
+    usable = bounds[:1] if q == 1 or starts_from_a_value(utility, problem) else []
+    if _is_resolved(X, utility, problem, _moves(X, utility, problem), _NEAR):
+        usable += bounds[1:]
+    return min(usable, default=None)
+
+
+def _by_search(filled: Filled, value: float, utility: Utility, problem: Problem) -> float | None:
     """The bound at the batch, or at the pending points alone where states do not resolve that."""
-    utility, q = myopic(problem), len(X)
-    moves = _moves(X, problem)
-    if q > 1 and _is_resolved(X, problem, moves, _NOT_FAR):
-        top = _largest_gain(_states(X, problem, moves), points, problem, _FURTHER_EFFORT, _FURTHER)
+    X, q, points = filled.X, len(filled.X), filled.points
+    if points is None:
+        size = effort_for_one(problem).pool
+        points = scatter(problem.domain, problem.centers, size, problem.generator)
+    points = np.concatenate([X, points])
+    moves = _moves(X, utility, problem)
+    if q > 1 and _is_resolved(X, utility, problem, moves, _NOT_FAR):
+        states = _states(X, utility, problem, moves)
+        top = _largest_gain(states, points, problem, _FURTHER_EFFORT, _FURTHER)
         if top is None or q * top.error <= _LARGEST_ERROR * (value + q * top.gain):
             return None if top is None else value + q * top.gain
-    if q > 1 and not problem.starts_from_a_value:
+    if q > 1 and not starts_from_a_value(utility, problem):
         return None
-    top = _largest_first(points, problem)
-    if top is not None and top.error > _LARGEST_ERROR * top.gain:
-        # Without the pending points nothing needs to be resolved, and gains are no smaller.
-        alone = replace(problem, pending=problem.pending[:0])
-        top = _largest_first(points, alone) if np.isfinite(utility.empty) else None
-    return None if top is None else q * top.gain
-
-
-def _largest_first(points: Array, problem: Problem) -> Top | None:
-    """The most that the first query adds, as exactly as what a bound of its own needs."""
+    # Without the pending points nothing needs to be resolved, and gains are no smaller.
+    alone = [replace(problem, pending=problem.pending[:0])] if np.isfinite(utility.empty) else []
     nothing = points[:0]
-    state = _states(nothing, problem, _moves(nothing, problem))
-    top = _largest_gain(state, points, problem, effort_for_one(problem), SEARCH)
-    if top is None:
-        return None
-    climb = left_to_climb(weighed(state, problem.chance), top.x, problem.domain)
-    return top._replace(gain=raised(top.gain, climb, state.log))
+    for beside in (problem, *alone):
+        states = _states(nothing, utility, beside, _moves(nothing, utility, beside))
+        top = _largest_gain(states, points, beside, effort_for_one(problem), SEARCH)
+        if top is None:
+            return None
+        climb = left_to_climb(_objective(states, beside), top.x, problem.domain)
+        if top.error <= _LARGEST_ERROR * (gain := raised(top.gain, climb, utility.has_log_gain)):
+            return q * gain
+    return None
 
 
 def raised(gain: float, climb: float, log: bool) -> float:
@@ -160,25 +151,48 @@ class Top(NamedTuple):
 
 
 def _largest_gain(
-    state: Incremental, points: Array, problem: Problem, effort: Effort, search: Exchange
+    states: States, points: Array, problem: Problem, effort: Effort, search: Exchange
 ) -> Top | None:
     """The most that one more query adds, searched from points (N, d); None if cut short."""
-    screen = Allowance(weighed(state.thinned(_SCREENING_STATES), problem.chance), problem.meter)
+    log, domain = states.utility.has_log_gain, problem.domain
+    screen = Allowance(_objective(states, problem, _SCREENING_STATES), problem.meter)
     if screen.affordable(len(points)) < len(points):
         return None
-    order = np.argsort(-screen.value(points[:, None]), kind="stable")[: effort.spread_from]
+    with screen.spending(len(points)) as objective:
+        rough = objective.value(points[:, None])
+    order = np.argsort(-rough, kind="stable")[: effort.spread_from]
     kernel = problem.posterior.gp.kernel
     starts = points[order][spread_out(points[order], kernel, effort.starts)][:, None]
-    allowance = Allowance(weighed(state, problem.chance), problem.meter)
-    X, value = problem.maximize(search, allowance, starts)
+    allowance = Allowance(_objective(states, problem), problem.meter)
+    X, value = problem.suited(search)(allowance, starts, domain, problem.generator)
     if effort.to_the_top:
-        X, value = problem.maximize(CONVERGE, allowance, X[: effort.to_the_top])
+        tops, converge = X[: effort.to_the_top], problem.suited(CONVERGE)
+        X, value = converge(allowance, tops, domain, problem.generator)
     if allowance.cut_short:
         return None
-    gain = float(np.exp(value[0])) if state.log else float(value[0])
-    has_bar = state.utility.bar(state.floor) is not None
-    error = gain * state.relative_error(X[0, 0]) if has_bar else 0.0
+    gain = float(np.exp(value[0])) if log else float(value[0])
+    has_bar = states.utility.bar(states.floor) is not None
+    error = gain * states.relative_error(X[0, 0], log=log) if has_bar else 0.0
     return Top(X[0, 0], gain, error)
+
+
+def _objective(states: States, problem: Problem, some: slice = ALL) -> Incremental:
+    """What a further query gains, in log space where there is one."""
+    log = states.utility.has_log_gain
+    return Incremental.of(states, log=log, chance=problem.chance, some=some)
+
+
+def spread_out(points: Array, kernel: Kernel, number: int) -> list[int]:
+    """The first points (N, d) that are not close to an earlier one: one for every hill, or so."""
+    scaled = ScaledPoints((points - points[0]) * kernel.inverse_lengthscales(points.shape[1]))
+    apart = squared_distances(scaled, scaled) > _HILL**2
+    free = np.ones(len(points), dtype=bool)
+    chosen: list[int] = []
+    while len(chosen) < number and free.any():
+        chosen.append(int(np.argmax(free)))
+        free &= apart[chosen[-1]]
+        free[chosen[-1]] = False
+    return chosen
 
 
 def left_to_climb(objective: Objective, x: Array, domain: Domain) -> float:
@@ -190,33 +204,33 @@ def left_to_climb(objective: Objective, x: Array, domain: Domain) -> float:
     return min(max(float(slope @ (ahead - x)), 0.0), _MOST_TO_CLIMB)
 
 
-def _states(X: Array, problem: Problem, moves: Array) -> Incremental:
+def _states(X: Array, utility: Utility, problem: Problem, moves: Array) -> States:
     """Fantasy states of the pending points and a batch X (q, d), which may be empty."""
-    utility, p = myopic(problem), len(problem.pending)
+    p = len(problem.pending)
     fixed = np.concatenate([problem.pending, X])
     z = reflected_sobol_normal(_STATES, max(len(fixed), 1), problem.generator)
-    log, log_weights = utility.has_log_gain, None
+    log_weights = None
     if len(moves):
         z, log_weights = _stretched(z, moves)
-    state = Incremental(utility, problem.posterior, z, log=log, log_weights=log_weights)
+    states = States.start(utility, (problem.posterior,), z, log_weights)
     if not len(fixed):
-        return state
+        return states
     succeeds = problem.successes(X, _STATES)
     if succeeds is not None:
         succeeds = np.hstack([np.ones((_STATES, p), dtype=bool), succeeds])
-    return state.extend(fixed, succeeds=succeeds)
+    return states.extend(fixed, succeeds)
 
 
-def _moves(X: Array, problem: Problem) -> Array:
+def _moves(X: Array, utility: Utility, problem: Problem) -> Array:
     """The shortest moves of draws z (f,) by which pending points or X (q, d) meet the bar: (k, f).
 
     None at all for utilities without a bar, or without anything that could meet it.
     """
-    utility, p = myopic(problem), len(problem.pending)
+    p = len(problem.pending)
     fixed = np.concatenate([problem.pending, X])
     if not (utility.has_log_gain and len(fixed)):
         return np.zeros((0, len(fixed)))
-    mean, factor = Fantasies(problem.posterior).paths(problem.posterior.unchecked_belief(fixed))
+    mean, factor = problem.posterior.unchecked_belief(fixed).paths
     bar = utility.bar(utility.nothing_held())
     if bar is not None:
         gap, rows = float(bar[0]) - mean, factor
@@ -242,17 +256,17 @@ def _stretched(z: Array, moves: Array) -> tuple[Array, Array]:
     return z, np.log(2.0) - both
 
 
-def is_resolved(X: Array, problem: Problem) -> bool:
+def is_resolved(X: Array, utility: Utility, problem: Problem) -> bool:
     """Whether draws tell what batches near X (q, d) are worth."""
-    return _is_resolved(X, problem, _moves(X, problem), _NOT_FAR)
+    return _is_resolved(X, utility, problem, _moves(X, utility, problem), _NOT_FAR)
 
 
-def _is_resolved(X: Array, problem: Problem, moves: Array, reach: float) -> bool:
+def _is_resolved(X: Array, utility: Utility, problem: Problem, moves: Array, reach: float) -> bool:
     """Whether states tell gains beside X (q, d) apart: improvements are no farther than `reach`.
 
     Nor must there be so little variance that the jitter of fantasies blurs it.
     """
-    if not myopic(problem).has_log_gain:
+    if not utility.has_log_gain:
         return True
     _, variance = problem.posterior.marginals(X)
     if len(moves) and (moves**2).sum(axis=1).min() > reach**2:

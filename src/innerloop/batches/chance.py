@@ -13,8 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import expit
 
-from innerloop.checks import Array
-from innerloop.maximizers.objective import Objective
+from innerloop.types import Array
 
 _WEIGHT = 2.0
 # In the unit cube: where all coordinates count, times sqrt(d), as distances grow like that; and
@@ -106,26 +105,3 @@ def _surprise(kernels: Array, signs: Array) -> Array:
     odds = _WEIGHT * (kernels @ signs - kernels.diagonal(axis1=1, axis2=2) * signs)
     surprise: Array = np.logaddexp(0.0, -signs * (odds + _base(signs, signs))).sum(axis=1)
     return surprise
-
-
-@dataclass(frozen=True, eq=False)
-class WithChance:
-    """The logarithm of a gain of single queries, times the chance that it comes about."""
-
-    log_gain: Objective
-    chance: Chance
-
-    def value(self, X: Array) -> Array:
-        """Values (R,) of queries (R, 1, d)."""
-        return self.log_gain.value(X) + self.chance.log(X[:, 0])[0]
-
-    def value_and_grad(self, X: Array) -> tuple[Array, Array]:
-        """Values (R,) and gradients (R, 1, d)."""
-        value, grad = self.log_gain.value_and_grad(X)
-        log_chance, slope = self.chance.log(X[:, 0])
-        return value + log_chance, grad + slope[:, None]
-
-
-def weighed(log_gain: Objective, chance: Chance | None) -> Objective:
-    """The gain, times the chance that its evaluation succeeds, where that is known."""
-    return log_gain if chance is None else WithChance(log_gain, chance)

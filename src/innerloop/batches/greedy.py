@@ -2,73 +2,52 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
 import numpy as np
 
+from innerloop.acquisition.draws import FreshDraws
+from innerloop.acquisition.joint import Joint
+from innerloop.acquisition.lookahead import Lookahead
 from innerloop.acquisition.utility import Utility
-from innerloop.batches.certificate import certified
 from innerloop.batches.problem import Filled, Problem, near
-from innerloop.batches.rounds import Rounds, make_rounds
-from innerloop.checks import Array
+from innerloop.batches.states import Incremental, States
 from innerloop.maximizers.budget import Allowance
+from innerloop.maximizers.maximizer import Maximizer
 from innerloop.maximizers.objective import Objective, Solution, best_first
 from innerloop.maximizers.starts import Pool, make_pool
+from innerloop.types import Array
 
 # Later rounds start from the local maxima of earlier ones too.
-_FIRST_POOL = 512
-_POOL = 128
-# Ends of a stochastic search that are valued once more on fixed draws.
+_FIRST_POOL, _POOL = 512, 128
+# A pool is valued in about so many of the states.
+_SCREENING_STATES = 16
+# Ends of a search on changing draws that are valued once more on fixed ones.
 _VALUED_AGAIN = 16
 
 
-def fill_greedily(problem: Problem) -> Filled:
+def fill_greedily(rounds: Rounds, maximizer: Maximizer, problem: Problem) -> Filled:
     """q rounds, each maximizing what one more query adds to those before (algorithm 2)."""
-    rounds = make_rounds(problem)
-    number = problem.q + problem.certify
-    taken = problem.taken
-    centers, ends = problem.centers(), np.zeros((0, problem.domain.d))
+    number = problem.q + problem.meter.budget.certify
+    search, domain, generator = problem.suited(maximizer), problem.domain, problem.generator
+    taken, centers, ends = problem.taken, problem.centers, np.zeros((0, problem.domain.d))
     chosen, gains = [], []
     for j in range(problem.q):
         until = (j + 1) / number
-        solution, pool = _maximize_round(problem, rounds, centers, ends, until)
+        screen = Allowance(rounds.screen, problem.meter, until)
+        size = _POOL if len(ends) else _FIRST_POOL
+        pool = make_pool(screen, domain, centers, ends, generator, size=size, log=rounds.log)
+        starts = pool.best(maximizer.starts[0], generator)
+        allowance = Allowance(rounds.search, problem.meter, until)
+        solution = rounds.valued(search(allowance, starts, domain, generator), problem)
         x, value = first_new(problem, solution, pool, taken, rounds.exact)
         gains.append(rounds.gain(value))
         chosen.append(x)
         if j + 1 < problem.q:
             rounds.fix(x, value)
             taken = np.concatenate([taken, x[None]])
-            # Local maxima of this round are good starts for the next.
             ends = solution.X[:, 0]
-    X = np.array(chosen)
-    if isinstance(problem.utility, Utility):
-        return certified(X, problem)
-    return Filled(X, float(np.sum(gains)), np.array(gains), None)  # ES and KG: not submodular
-
-
-def _maximize_round(
-    problem: Problem, rounds: Rounds, centers: Array, ends: Array, until: float
-) -> tuple[Solution, Pool]:
-    """Value a pool of points, and maximize from the starts it offers."""
-    pool = make_pool(
-        Allowance(rounds.screen, problem.meter, until),
-        problem.domain,
-        centers,
-        ends,
-        problem.generator,
-        size=_FIRST_POOL if not len(ends) else _POOL,
-        log=rounds.log,
-    )
-    starts = pool.best(problem.starts()[0], problem.generator)
-    allowance = Allowance(rounds.search, problem.meter, until)
-    solution = problem.maximize(problem.maximizer, allowance, starts)
-    return valued_exactly(solution, rounds, problem), pool
-
-
-def valued_exactly(solution: Solution, rounds: Rounds, problem: Problem) -> Solution:
-    """The ends of a search, valued on fixed draws where the search saw changing ones."""
-    if rounds.search is rounds.exact:
-        return solution
-    X = solution.X[:_VALUED_AGAIN]
-    return best_first(X, Allowance(rounds.exact, problem.meter).value(X))
+    return Filled(np.array(chosen), np.array(gains))
 
 
 def first_new(
@@ -83,5 +62,120 @@ def first_new(
     new = ~near(spare, taken)
     if new.any():
         x = spare[int(np.argmax(new))]
-        return x, float(Allowance(exact, problem.meter).value(x[None, None])[0])
+        with Allowance(exact, problem.meter).spending(1) as objective:
+            return x, float(objective.value(x[None, None])[0])
     return solution.X[0, 0], float(solution.value[0])
+
+
+class Rounds(Protocol):
+    """The objective of each round: exact, on fixed draws; as a search sees it; and rough."""
+
+    log: bool
+
+    @property
+    def exact(self) -> Objective:
+        """The objective on fixed draws; a logarithm of the gain if `log`."""
+
+    @property
+    def search(self) -> Objective:
+        """The same, or with new draws at every evaluation."""
+
+    @property
+    def screen(self) -> Objective:
+        """A rougher and cheaper estimate, good enough to choose starts."""
+
+    def valued(self, solution: Solution, problem: Problem) -> Solution:
+        """The ends of a search, valued on fixed draws."""
+
+    def gain(self, value: float) -> float:
+        """What a query of that objective value adds."""
+
+    def fix(self, x: Array, value: float) -> None:
+        """Choose a query (d,), whose objective value was `value`."""
+
+
+class IncrementalRounds:
+    """Rounds of the incremental form, in log space where the utility has one."""
+
+    def __init__(self, utility: Utility, problem: Problem) -> None:
+        self.log = utility.has_log_gain
+        self._problem = problem
+        z = problem.draw(len(problem.pending) + problem.q)
+        self.states = States.start(utility, (problem.posterior,), z)
+        if len(problem.pending):
+            self.states = self.states.extend(problem.pending)
+
+    @property
+    def exact(self) -> Incremental:
+        """The expected gain over the states, times the chance that it comes about."""
+        return Incremental.of(self.states, log=self.log, chance=self._problem.chance)
+
+    search = exact
+
+    @property
+    def screen(self) -> Incremental:
+        """The same over a few of the states."""
+        some = slice(None, None, max(1, len(self.states.z) // _SCREENING_STATES))
+        return Incremental.of(self.states, log=self.log, chance=self._problem.chance, some=some)
+
+    def valued(self, solution: Solution, problem: Problem) -> Solution:
+        """As they are: the search saw fixed draws."""
+        return solution
+
+    def gain(self, value: float) -> float:
+        """What a query of that objective value adds."""
+        return float(np.exp(value)) if self.log else value
+
+    def fix(self, x: Array, value: float) -> None:
+        """Fantasize the outcome at x, where there is one."""
+        succeeds = self._problem.successes(x[None], len(self.states.z))
+        self.states = self.states.extend(x[None], succeeds).still_open
+
+
+class JointRounds:
+    """Rounds of the joint form: what is chosen becomes pending."""
+
+    log = False
+
+    def __init__(
+        self, utility: Utility | Lookahead, maximizer: Maximizer, problem: Problem
+    ) -> None:
+        self._utility, self._problem, self._fresh = utility, problem, maximizer.fresh_draws
+        self._z = problem.draw(len(problem.pending) + problem.q + 1)
+        self._fixed = problem.pending
+        self.total = 0.0
+        if len(self._fixed):
+            alone = Joint(utility, problem.posterior, self._z)
+            self.total = float(alone.value(self._fixed[None])[0])
+        self._bind()
+
+    def _bind(self) -> None:
+        problem, fixed = self._problem, self._fixed if len(self._fixed) else None
+        self.exact = Joint(self._utility, problem.posterior, self._z, pending=fixed)
+        self.search = self.screen = self.exact
+        if self._fresh:
+            fresh = FreshDraws(problem.draws, self._z.shape[1], problem.generator)
+            self.search = Joint(self._utility, problem.posterior, fresh, pending=fixed)
+
+    def valued(self, solution: Solution, problem: Problem) -> Solution:
+        """The first of them, once more, if the search saw new draws at every evaluation."""
+        if not self._fresh:
+            return solution
+        X = solution.X[:_VALUED_AGAIN]
+        with Allowance(self.exact, problem.meter).spending(len(X)) as objective:
+            return best_first(X, objective.value(X))
+
+    def gain(self, value: float) -> float:
+        """What a query of that objective value adds."""
+        return value - self.total
+
+    def gains(self, X: Array) -> Array:
+        """What each query of X (q, d) adds to those before it: (q,)."""
+        totals = [self.exact.value(X[None, : j + 1])[0] for j in range(len(X))]
+        return np.diff(totals, prepend=self.total)
+
+    def fix(self, x: Array, value: float) -> None:
+        """Count x among the pending."""
+        self._fixed = np.concatenate([self._fixed, x[None]])
+        self.total = value
+        self._bind()

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from innerloop.checks import Array
 from innerloop.experiments.curves import Panel, Runs, Trials
 from innerloop.experiments.paired import (
     NOT_RUN,
@@ -23,6 +22,7 @@ from innerloop.experiments.paired import (
     repeated,
     slope_weights,
 )
+from innerloop.types import Array
 
 
 @dataclass(frozen=True)

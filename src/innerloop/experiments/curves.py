@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from innerloop.checks import Array
 from innerloop.errors import InputError
 from innerloop.experiments.cells import Cell
 from innerloop.experiments.store import Result
+from innerloop.types import Array
 
 #: Regrets below are taken for this one: 0 has no logarithm, and without a floor a single run that
 #: happens upon the very maximum, such as a corner of the cube, would outweigh all others.

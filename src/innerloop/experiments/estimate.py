@@ -21,7 +21,7 @@ from innerloop.experiments.jobs import Job
 from innerloop.experiments.methods import BUDGET_DRAWS
 from innerloop.experiments.synthetic import Maximum, prior
 from innerloop.linalg import one_blas_thread
-from innerloop.surrogate.fitting import fit
+from innerloop.surrogate.fit import fit
 
 _PROBES = 256
 # With a budget of time, the time of 3 x 1024 values is measured first.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from innerloop.checks import Array
+from innerloop.types import Array
 
 _HEIGHTS = np.array([1.0, 1.2, 3.0, 3.2])
 _STEEPNESS = {

@@ -10,12 +10,12 @@ import numpy as np
 from innerloop.acquisition.utilities import ExpectedImprovement, UpperConfidenceBound
 from innerloop.acquisition.utility import Utility
 from innerloop.batches.inner_budget import measured_seconds
+from innerloop.batches.suggest import Batch, suggest
 from innerloop.errors import InputError
 from innerloop.maximizers.adam import Adam
 from innerloop.maximizers.cma_es import CMAES
 from innerloop.maximizers.objective import Maximizer
 from innerloop.maximizers.random_search import RandomSearch
-from innerloop.suggesting import Batch, suggest
 from innerloop.surrogate.gaussian_process import Posterior
 
 ACQUISITIONS = ("ei", "ucb")

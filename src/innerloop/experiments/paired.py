@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from innerloop.checks import Array
+from innerloop.types import Array
 
 REPRODUCED, NOT_REPRODUCED, UNDECIDED, NOT_RUN = (
     "reproduced",

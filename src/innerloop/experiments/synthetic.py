@@ -13,16 +13,16 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from innerloop.checks import Array
+from innerloop.domain.domain import make_domain
 from innerloop.experiments.jobs import Settings
 from innerloop.experiments.table import Table
 from innerloop.linalg import one_blas_thread
 from innerloop.maximizers.budget import Allowance, Budget, Meter
-from innerloop.maximizers.domain import make_domain
 from innerloop.maximizers.lbfgs import LBFGS
 from innerloop.surrogate.fourier import FunctionDraws, prior_draws
 from innerloop.surrogate.gaussian_process import GaussianProcess
 from innerloop.surrogate.kernels import Matern52
+from innerloop.types import Array
 
 NOISE = 1e-3
 FEATURES = 2**14

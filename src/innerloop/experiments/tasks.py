@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from innerloop.checks import Array
 from innerloop.errors import InputError
 from innerloop.experiments import functions, synthetic
 from innerloop.surrogate.gaussian_process import GaussianProcess
+from innerloop.types import Array
 
 #: Tasks that are drawn from a prior: the same draws, with the prior known and withheld.
 DRAWN = ("synthetic", "withheld")

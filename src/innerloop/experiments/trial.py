@@ -8,13 +8,13 @@ import numpy as np
 
 from innerloop.acquisition.draws import sobol_normal
 from innerloop.acquisition.joint import expected_utility
-from innerloop.checks import Array
 from innerloop.experiments.methods import Method
 from innerloop.experiments.table import Table
 from innerloop.experiments.tasks import Task, initial_points, noise
 from innerloop.linalg import one_blas_thread
-from innerloop.surrogate.fitting import fit
+from innerloop.surrogate.fit import fit
 from innerloop.surrogate.gaussian_process import Posterior
+from innerloop.types import Array
 
 # Batches of all methods are graded by the same draws.
 _GRADING_DRAWS = 1024

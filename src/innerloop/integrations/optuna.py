@@ -23,7 +23,7 @@ except ImportError as error:
 from innerloop import checks
 from innerloop.errors import InputError
 from innerloop.integrations.optuna_memory import Memory
-from innerloop.integrations.optuna_settling import Ask, Choice, settled
+from innerloop.integrations.optuna_settled import Ask, Choice, settled
 from innerloop.integrations.optuna_space import (
     at_quantile,
     distribution_of,
@@ -53,7 +53,7 @@ class InnerLoopSampler(BaseSampler):
     settles what is chosen, so that a study on disk that is resumed goes on exactly as it would
     have; drawn at random if None. n_startup_trials: trials that have to be finished before the
     model is used; by default some that suit the space.
-    acquisition: "ei", "pi", "sr", "ucb", "es" or "kg"; form, parallelism and maximizer as in
+    acquisition: "ei", "pi", "sr", "ucb", "es" or "kg"; form, way and maximizer as in
     `innerloop.suggest`. seconds: about how long a choice may take; by default until the maximizer
     converges, which takes milliseconds, tens of them with "kg" and "es", and some hundred with "es"
     where parameters are discrete. expire: seconds after which a running trial no longer counts as
@@ -76,8 +76,8 @@ class InnerLoopSampler(BaseSampler):
         n_startup_trials: int | None = None,
         acquisition: str = "ei",
         form: str | None = None,
-        parallelism: str = "greedy",
-        maximizer: str = "lbfgs",
+        way: str | None = None,
+        maximizer: str | None = None,
         seconds: float | None = None,
         expire: float | None = None,
         independent_sampler: BaseSampler | None = None,
@@ -98,7 +98,7 @@ class InnerLoopSampler(BaseSampler):
             seed=_random_seed() if seed is None else seed,
             acquisition=acquisition,
             form=form,
-            parallelism=parallelism,
+            way=way,
             maximizer=maximizer,
             seconds=seconds,
             initial=1,

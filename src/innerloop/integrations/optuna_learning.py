@@ -11,7 +11,7 @@ from typing import Any
 from optuna.exceptions import StorageInternalError
 from optuna.study import Study
 
-from innerloop.optimizer.learning import Learned, Results, learn
+from innerloop.optimizer.learn import Learned, Results, learn
 from innerloop.space.space import Space
 
 _LEARNED = "innerloop:learned"

@@ -12,18 +12,18 @@ from optuna.distributions import BaseDistribution
 from optuna.study import Study
 from optuna.trial import FrozenTrial
 
-from innerloop.checks import Array
 from innerloop.errors import InputError
 from innerloop.integrations.optuna_learning import SharedLearning
 from innerloop.integrations.optuna_space import internal, parameter_of
 from innerloop.integrations.optuna_trials import Known, is_lost, known_of, outcome_of
-from innerloop.optimizer.learning import Learned, Results
-from innerloop.optimizer.proposing import propose
+from innerloop.optimizer.learn import Learned, Results
+from innerloop.optimizer.propose import propose
 from innerloop.optimizer.settings import Settings
 from innerloop.optimizer.trials import Trial
 from innerloop.space.parameters import Choice, Integer, Parameter, Real
 from innerloop.space.space import Space
 from innerloop.surrogate.gaussian_process import Posterior
+from innerloop.types import Array
 
 
 class Place(NamedTuple):

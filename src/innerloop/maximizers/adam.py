@@ -6,34 +6,47 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from innerloop.checks import Array
+from innerloop.domain.domain import Domain
 from innerloop.maximizers.budget import Allowance
-from innerloop.maximizers.domain import Domain
+from innerloop.maximizers.maximizer import Maximizer
 from innerloop.maximizers.objective import Solution, best_first
+from innerloop.types import Array
 
-_SLOPE_MEMORY = 0.9
-_SQUARE_MEMORY = 0.999
 # Gains underflow long before they stop pointing somewhere: this must not drown their gradients.
-_SMALLEST_SLOPE = 1e-100
+_EPSILON = 1e-100
 # The larger, the faster the average forgets the way to where the iterates have settled.
 _LATENESS = 8.0
 
 
 @dataclass(frozen=True)
-class Adam:
-    """Gradient ascent with steps of equal size in every coordinate; all restarts in lockstep.
+class Adam(Maximizer):
+    """Adam (Kingma and Ba 2015, algorithm 1), as ascent; all restarts in lockstep.
+
+        m_t = beta1 m_t-1 + (1 - beta1) g_t        v_t = beta2 v_t-1 + (1 - beta2) g_t^2
+        x_t = x_t-1 + learning_rate m^_t / (sqrt(v^_t) + epsilon),
+        m^_t = m_t / (1 - beta1^t),                v^_t = v_t / (1 - beta2^t)
 
     The objective may be stochastic, with fresh draws at every evaluation. Then values seen on the
     way are not comparable, so the ends of all restarts and their starts are valued together in one
     last call, for which part of the allowance is held back: a lucky draw wins nothing.
 
-    learning_rate: length of a step in each coordinate, at most about; steps: lockstep evaluations
-    at most; average: end at the (Polyak) average of the later iterates instead of the last one.
+    Args:
+        learning_rate: length of a step in each coordinate, at most about.
+        steps: lockstep evaluations at most.
+        average: end at the (Polyak) average of the later iterates instead of the last one.
+        beta1: memory of the gradient's average.
+        beta2: memory of the average of its squares.
     """
 
     learning_rate: float = 1 / 40
     steps: int = 200
     average: bool = False
+    beta1: float = 0.9
+    beta2: float = 0.999
+
+    starts = (32, 64)  # as in the paper's own runs
+    draws, fresh_draws = 128, True
+    moves_discrete = False
 
     def __call__(
         self,
@@ -46,30 +59,32 @@ class Adam:
         R = max(1, allowance.affordable(len(starts)))
         start = seen = end = X = domain.project(starts[:R])
         value = np.full(R, -np.inf)
-        slope, square = np.zeros_like(X), np.zeros_like(X)
+        m, v = np.zeros_like(X), np.zeros_like(X)
         for step in range(1, self.steps + 1):
             # One more step and the last call: R and 2 R.
             if step > 1 and allowance.affordable(3 * R) < 3 * R:
                 break
             seen = X
-            value, grad = allowance.value_and_grad(X)
+            with allowance.spending(R) as objective:
+                value, grad = objective.value_and_grad(X)
             grad = _usable(grad, domain)
-            slope = _SLOPE_MEMORY * slope + (1.0 - _SLOPE_MEMORY) * grad
-            square = _SQUARE_MEMORY * square + (1.0 - _SQUARE_MEMORY) * _squares(grad, domain)
-            X = domain.project(X + self._step(slope, square, step))
+            m = self.beta1 * m + (1.0 - self.beta1) * grad
+            v = self.beta2 * v + (1.0 - self.beta2) * _squares(grad, domain)
+            X = domain.project(X + self._step(m, v, step))
             share = (1.0 + _LATENESS) / (step + _LATENESS) if self.average else 1.0
             end = end + share * (X - end)
         if allowance.affordable(2 * R) < 2 * R:
             return best_first(seen, value)
         # Averages are feasible but for rounding errors.
         finalists = np.concatenate([domain.project(end), start])
-        return best_first(finalists, allowance.value(finalists))
+        with allowance.spending(len(finalists)) as objective:
+            return best_first(finalists, objective.value(finalists))
 
-    def _step(self, slope: Array, square: Array, step: int) -> Array:
+    def _step(self, m: Array, v: Array, t: int) -> Array:
         """The step of every coordinate; both averages started at zero, which is made up for."""
-        expected_slope = slope / (1.0 - _SLOPE_MEMORY**step)
-        expected_square = square / (1.0 - _SQUARE_MEMORY**step)
-        return self.learning_rate * expected_slope / (np.sqrt(expected_square) + _SMALLEST_SLOPE)
+        unbiased_m = m / (1.0 - self.beta1**t)
+        unbiased_v = v / (1.0 - self.beta2**t)
+        return self.learning_rate * unbiased_m / (np.sqrt(unbiased_v) + _EPSILON)
 
 
 def _usable(grad: Array, domain: Domain) -> Array:

@@ -8,27 +8,33 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeVar
 
 import numpy as np
 
 from innerloop import checks
-from innerloop.checks import Array
 from innerloop.errors import InputError
 from innerloop.maximizers.objective import Objective
-
-T = TypeVar("T")
 
 CLOCKS: dict[str, Callable[[], float]] = {"wall": time.perf_counter, "cpu": time.process_time}
 
 
 @dataclass(frozen=True)
 class Budget:
-    """A limit on evaluations, on seconds by a clock ("wall" or "cpu"), on both or on neither."""
+    """What the choice of a batch may take; without any limit it goes on until it has converged.
+
+    Args:
+        evaluations: query sets that may be valued, starts included.
+        seconds: how long it may take, by the clock.
+        clock: "wall", or "cpu" for the processor time of this process.
+        certify: whether to hold back the share of one greedy round for the upper bound. Without a
+            limit that is searched for in any case; over candidates it is then looked for once more
+            after the last choice.
+    """
 
     evaluations: int | None = None
     seconds: float | None = None
     clock: str = "wall"
+    certify: bool = False
 
     def __post_init__(self) -> None:
         if self.evaluations is not None:
@@ -37,6 +43,7 @@ class Budget:
             checks.positive_scalar("seconds", self.seconds)
         if self.clock not in CLOCKS:
             raise InputError(f"clock must be one of {sorted(CLOCKS)}, got {self.clock!r}")
+        checks.instance("certify", self.certify, bool, "True or False")
 
 
 class Meter:
@@ -74,17 +81,30 @@ class Meter:
 class Allowance:
     """An objective together with the part of a budget that may be spent on it.
 
-    until: the share of the meter's budget at which this allowance ends. At least one
-    evaluation is always allowed, so that there is something to return. cut_short: whether something
-    was asked for that could not be afforded, so that a search has ended before its end.
+    Whoever wants a value says what it takes to get it:
+
+        with allowance.spending(len(X)) as objective:
+            value = objective.value(X)
+
+    At least one evaluation is always allowed, so that there is something to return. cut_short:
+    whether something was asked for that could not be afforded, so that a search has ended before
+    its end.
+
+    Args:
+        objective: what is maximized.
+        meter: of the budget; by default of one without limits.
+        until: the share of the budget at which this allowance ends.
     """
 
-    def __init__(self, objective: Objective, meter: Meter, until: float = 1.0) -> None:
+    def __init__(
+        self, objective: Objective, meter: Meter | None = None, until: float = 1.0
+    ) -> None:
         self.objective = objective
-        self.meter = meter
+        self.meter = Meter(Budget()) if meter is None else meter
         self.until = until
         self.cut_short = False
-        self._began = meter.evaluations
+        self._began = self.meter.evaluations
+        self._sets, self._entered = 0, 0.0
         self._seconds_per_set = 0.0
 
     def part(self, share: float) -> Allowance:
@@ -112,18 +132,15 @@ class Allowance:
         self.cut_short |= allowed < sets
         return max(allowed, 1 if meter.evaluations == self._began else 0)
 
-    def value(self, X: Array) -> Array:
-        """Values (R,) of query sets (R, q, d)."""
-        return self.timed(len(X), lambda: self.objective.value(X))
+    def spending(self, sets: int) -> Allowance:
+        """To be entered for the objective, where so many query sets are evaluated."""
+        self._sets = sets
+        return self
 
-    def value_and_grad(self, X: Array) -> tuple[Array, Array]:
-        """Values (R,) and gradients (R, q, d) of query sets (R, q, d)."""
-        return self.timed(len(X), lambda: self.objective.value_and_grad(X))
+    def __enter__(self) -> Objective:
+        self._entered = self.meter.seconds
+        return self.objective
 
-    def timed(self, sets: int, evaluate: Callable[[], T]) -> T:
-        """Do something that costs `sets` evaluations, and keep account of it."""
-        before = self.meter.seconds
-        result = evaluate()
-        self._seconds_per_set = (self.meter.seconds - before) / max(sets, 1)
-        self.meter.evaluations += sets
-        return result
+    def __exit__(self, *_: object) -> None:
+        self._seconds_per_set = (self.meter.seconds - self._entered) / max(self._sets, 1)
+        self.meter.evaluations += self._sets

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 from cmaes import CMA  # type: ignore[import-untyped]
 
-from innerloop.checks import Array
+from innerloop.domain.domain import Domain
 from innerloop.errors import InputError
 from innerloop.maximizers.budget import Allowance
-from innerloop.maximizers.domain import Domain
+from innerloop.maximizers.maximizer import Maximizer
 from innerloop.maximizers.objective import Solution, best_first
 from innerloop.maximizers.query_sets import FreeCoordinates, best_of, fill_up
+from innerloop.types import Array
 
 # With fewer there is nothing to adapt a covariance to.
 _SMALLEST_POPULATION = 4
@@ -20,7 +21,7 @@ _KEPT = 8
 
 
 @dataclass(frozen=True)
-class CMAES:
+class CMAES(Maximizer):
     """Evolution of a population of query sets, flattened; needs values only.
 
     The first population are the starts. The best sets seen and the centre of the search are
@@ -34,6 +35,9 @@ class CMAES:
     population: int = 64
     sigma: float = 0.5
     steps: int = 200
+
+    starts = (64, 64)  # as in the paper's own runs
+    draws, fresh_draws = 128, True
 
     def __post_init__(self) -> None:
         if self.population < _SMALLEST_POPULATION:
@@ -52,7 +56,8 @@ class CMAES:
         space = FreeCoordinates(domain, starts.shape[1])
         X = fill_up(starts, self.population, domain, generator)
         if space.size == 0:
-            return Solution(X[:1], allowance.value(X[:1]))
+            with allowance.spending(1) as objective:
+                return Solution(X[:1], objective.value(X[:1]))
         flat = space.flatten(X)
         seed = int(generator.integers(2**32))
         search = CMA(flat.mean(axis=0), self.sigma, seed=seed, population_size=self.population)
@@ -61,7 +66,8 @@ class CMAES:
             room = _room(allowance, self.population, is_first=best.value.size == 0)
             if room == 0:
                 break
-            value = allowance.value(X[:room])
+            with allowance.spending(room) as objective:
+                value = objective.value(X[:room])
             best = best_of(_KEPT, best, (X[:room], value))
             if room < self.population:
                 break
@@ -79,7 +85,8 @@ class CMAES:
         finalists = np.concatenate([best.X, space.query_sets(search.mean[None])])
         if allowance.affordable(len(finalists)) < len(finalists):
             return best
-        return best_first(finalists, allowance.value(finalists))
+        with allowance.spending(len(finalists)) as objective:
+            return best_first(finalists, objective.value(finalists))
 
 
 def _room(allowance: Allowance, population: int, is_first: bool) -> int:

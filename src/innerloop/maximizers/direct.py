@@ -8,17 +8,18 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import Bounds, direct
 
-from innerloop.checks import Array
+from innerloop.domain.domain import Domain
 from innerloop.maximizers.budget import Allowance
-from innerloop.maximizers.domain import Domain
+from innerloop.maximizers.maximizer import Maximizer
 from innerloop.maximizers.objective import Solution
 from innerloop.maximizers.query_sets import FreeCoordinates, best_of
+from innerloop.types import Array
 
 _KEPT = 8
 
 
 @dataclass(frozen=True)
-class Direct:
+class Direct(Maximizer):
     """Divides the space of flattened query sets into ever smaller rectangles; needs values only.
 
     One query set at a time and no randomness. The starts are valued too, so that what is returned
@@ -36,14 +37,16 @@ class Direct:
     ) -> Solution:
         """Divide until `sets` are valued, nothing is left to divide or the allowance is spent."""
         X = domain.project(starts[: max(1, allowance.affordable(len(starts)))])
-        visited = [(X, allowance.value(X))]
+        with allowance.spending(len(X)) as objective:
+            visited = [(X, objective.value(X))]
         space = FreeCoordinates(domain, X.shape[1])
 
         def loss(flat: Array) -> float:
             if len(visited) > self.sets or allowance.affordable(1) == 0:
                 raise _Spent
             X = space.query_sets(flat[None])
-            value = allowance.value(X)
+            with allowance.spending(1) as objective:
+                value = objective.value(X)
             visited.append((X, value))
             return -float(value[0])  # infinite where infeasible, as DIRECT would have it
 

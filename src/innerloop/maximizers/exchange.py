@@ -7,15 +7,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from innerloop.checks import Array
+from innerloop.domain.domain import Domain, Neighbours
 from innerloop.maximizers.budget import Allowance
-from innerloop.maximizers.domain import Domain, Neighbours
-from innerloop.maximizers.objective import Maximizer, Solution
+from innerloop.maximizers.maximizer import Maximizer
+from innerloop.maximizers.objective import Solution
 from innerloop.maximizers.query_sets import best_of
+from innerloop.types import Array
 
 
 @dataclass(frozen=True)
-class Exchange:
+class Exchange(Maximizer):
     """Alternates a maximizer that leaves discrete coordinates as they are with discrete moves.
 
     After every ascent all query sets that differ in one discrete value are valued. Of the moves
@@ -82,7 +83,8 @@ def _together(X: Array, sets: Array, allowance: Allowance) -> tuple[Array, Array
     room = allowance.affordable(len(X) + len(sets))
     if room <= len(X):
         return np.zeros(len(X)), np.zeros(0)
-    value = allowance.value(np.concatenate([X, sets])[:room])
+    with allowance.spending(room) as objective:
+        value = objective.value(np.concatenate([X, sets])[:room])
     return value[: len(X)], value[len(X) :]
 
 

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from innerloop.checks import Array
-
-if TYPE_CHECKING:
-    from innerloop.maximizers.budget import Allowance
-    from innerloop.maximizers.domain import Domain
+from innerloop.types import Array
 
 
 class Objective(Protocol):
@@ -50,23 +46,6 @@ class Solution(NamedTuple):
 
     X: Array
     value: Array
-
-
-class Maximizer(Protocol):
-    """All maximizers are called alike.
-
-    allowance: the objective and what may be spent on it; starts: (R, q, d), within the domain,
-    best first. Returns at least one query set, and never one that was not evaluated.
-    """
-
-    def __call__(
-        self,
-        allowance: Allowance,
-        starts: Array,
-        domain: Domain,
-        generator: np.random.Generator,
-    ) -> Solution:
-        """Maximize from `starts` until converged or the allowance is spent."""
 
 
 def best_first(X: Array, value: Array) -> Solution:

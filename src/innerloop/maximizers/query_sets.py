@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from innerloop.checks import Array
-from innerloop.maximizers.domain import Domain
+from innerloop.domain.domain import Domain
 from innerloop.maximizers.objective import Solution, best_first
+from innerloop.types import Array
 
 
 def draw(size: int, q: int, domain: Domain, generator: np.random.Generator) -> Array:

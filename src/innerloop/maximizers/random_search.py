@@ -6,17 +6,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from innerloop.checks import Array
+from innerloop.domain.domain import Domain
 from innerloop.maximizers.budget import Allowance
-from innerloop.maximizers.domain import Domain
+from innerloop.maximizers.maximizer import Maximizer
 from innerloop.maximizers.objective import Solution
 from innerloop.maximizers.query_sets import best_of, draw
+from innerloop.types import Array
 
 _KEPT = 8
 
 
 @dataclass(frozen=True)
-class RandomSearch:
+class RandomSearch(Maximizer):
     """Values the starts, then query sets drawn uniformly from the domain, and keeps the best.
 
     For deterministic objectives: fresh draws at every evaluation would let luck win.
@@ -25,6 +26,8 @@ class RandomSearch:
 
     shard: int = 256
     sets: int = 2**12
+
+    draws = 1024
 
     def __call__(
         self,
@@ -35,11 +38,13 @@ class RandomSearch:
     ) -> Solution:
         """Draw until `sets` are valued or the allowance is spent."""
         X = domain.project(starts[: max(1, allowance.affordable(len(starts)))])
-        best = best_of(_KEPT, (X, allowance.value(X)))
+        with allowance.spending(len(X)) as objective:
+            best = best_of(_KEPT, (X, objective.value(X)))
         for drawn in range(0, self.sets, self.shard):
             size = allowance.affordable(min(self.shard, self.sets - drawn))
             if size == 0:
                 break
             X = draw(size, X.shape[1], domain, generator)
-            best = best_of(_KEPT, best, (X, allowance.value(X)))
+            with allowance.spending(size) as objective:
+                best = best_of(_KEPT, best, (X, objective.value(X)))
         return best

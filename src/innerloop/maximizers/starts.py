@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from innerloop.checks import Array
+from innerloop.domain.domain import Domain
 from innerloop.maximizers.budget import Allowance
-from innerloop.maximizers.domain import Domain
+from innerloop.types import Array
 
 _SHARE_OF_BUDGET = 0.1
 _NEIGHBOURHOOD = 0.1
@@ -87,7 +87,8 @@ def make_pool(
         if count == 0:
             break
         points.append(candidates[:count])
-        values.append(allowance.value(candidates[:count, None]))
+        with allowance.spending(count) as objective:
+            values.append(objective.value(candidates[:count, None]))
         if not marginal.is_limited or sum(map(len, points)) >= _LARGEST_POOL:
             break
         candidates = scatter(domain, centers, size, generator)

@@ -7,17 +7,18 @@ from typing import cast
 
 import numpy as np
 
-from innerloop.checks import Array
+from innerloop.domain.domain import Domain
 from innerloop.maximizers.budget import Allowance
-from innerloop.maximizers.domain import Domain
-from innerloop.maximizers.objective import Prepared, SampledObjective, Solution, best_first
+from innerloop.maximizers.maximizer import Maximizer
+from innerloop.maximizers.objective import SampledObjective, Solution, best_first
 from innerloop.maximizers.query_sets import best_of, fill_up
+from innerloop.types import Array
 
 _KEPT = 8
 
 
 @dataclass(frozen=True)
-class SuccessiveHalving:
+class SuccessiveHalving(Maximizer):
     """Grades many query sets with few draws; the better half goes on with twice as many.
 
     Grades are cumulative averages over draws, taken from beliefs that are computed once. The best
@@ -29,6 +30,8 @@ class SuccessiveHalving:
 
     sets: int = 512
     smallest: int = 128
+
+    draws = 1024
 
     def __call__(
         self,
@@ -42,22 +45,21 @@ class SuccessiveHalving:
         room = allowance.affordable(len(X) + _KEPT) - _KEPT
         if room < 2 or not hasattr(allowance.objective, "prepare"):
             X = X[: max(1, allowance.affordable(len(X)))]
-            return best_of(_KEPT, (X, allowance.value(X)))
+            with allowance.spending(len(X)) as objective:
+                return best_of(_KEPT, (X, objective.value(X)))
         X = self._survivors(allowance, X[:room])
         X = X[: max(1, allowance.affordable(min(_KEPT, len(X))))]
-        return best_first(X, allowance.value(X))
+        with allowance.spending(len(X)) as objective:
+            return best_first(X, objective.value(X))
 
     def _survivors(self, allowance: Allowance, X: Array) -> Array:
         """The query sets that are left after all rounds, best first: (R, q, d)."""
-        objective = cast(SampledObjective, allowance.objective)
-        last = objective.draws
+        sampled = cast(SampledObjective, allowance.objective)
+        last = sampled.draws
         draws = min(self.smallest, last)
-
-        def first_round() -> tuple[Prepared, Array]:
-            prepared = objective.prepare(X)
-            return prepared, prepared.total(0, draws)
-
-        prepared, total = allowance.timed(len(X), first_round)
+        with allowance.spending(len(X)):
+            prepared = sampled.prepare(X)
+            total = prepared.total(0, draws)
         order = np.argsort(-total, kind="stable")
         while draws < last and order.size > 1 and allowance.affordable(1):
             better = order[: (order.size + 1) // 2]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from innerloop.acquisition.entropy_search import EntropySearch
-from innerloop.acquisition.joint import Lookahead
 from innerloop.acquisition.knowledge_gradient import KnowledgeGradient
+from innerloop.acquisition.lookahead import Lookahead
 from innerloop.acquisition.utilities import (
     ExpectedImprovement,
     NoisyExpectedImprovement,
@@ -15,9 +15,9 @@ from innerloop.acquisition.utilities import (
     UpperConfidenceBound,
 )
 from innerloop.acquisition.utility import Utility
-from innerloop.checks import Array
-from innerloop.maximizers.domain import Domain
+from innerloop.domain.domain import Domain
 from innerloop.surrogate.gaussian_process import Posterior
+from innerloop.types import Array
 
 #: "ei" integrates over the unknown best where there is noise.
 ACQUISITIONS = ("ei", "pi", "sr", "ucb", "es", "kg")
@@ -29,14 +29,19 @@ _BEST, _SPREAD = 8, 24
 
 
 def acquisition(
-    name: str,
+    name: str | Utility | Lookahead,
     posterior: Posterior,
     *,
     noisy: bool,
     domain: Domain,
     generator: np.random.Generator,
 ) -> Utility | Lookahead:
-    """The utility of that name; noisy: whether noise keeps the best so far from being known."""
+    """The utility of that name; noisy: whether noise keeps the best so far from being known.
+
+    A utility is returned as it is.
+    """
+    if not isinstance(name, str):
+        return name
     best = float(posterior.fitted.max())
     if name == "ei":
         return NoisyExpectedImprovement() if noisy else ExpectedImprovement(best + _WORTHWHILE)

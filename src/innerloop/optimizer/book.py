@@ -11,13 +11,13 @@ from typing import Any, cast
 import numpy as np
 
 from innerloop import checks
-from innerloop.checks import Array
 from innerloop.errors import InputError
-from innerloop.optimizer.learning import Results
+from innerloop.optimizer.learn import Results
 from innerloop.optimizer.locking import locked
-from innerloop.optimizer.telling import one_for_each, outcome
+from innerloop.optimizer.outcome import one_for_each, outcome
 from innerloop.optimizer.trials import Trial, point_of, tried
 from innerloop.space.space import Space
+from innerloop.types import Array
 
 
 class Book:

@@ -13,34 +13,44 @@ from typing import Any, overload
 import numpy as np
 
 from innerloop import checks, linalg
+from innerloop.acquisition.lookahead import Lookahead
+from innerloop.acquisition.utility import Utility
 from innerloop.batches.chance import Chance
 from innerloop.errors import InputError
+from innerloop.maximizers.maximizer import Maximizer
 from innerloop.optimizer import files
 from innerloop.optimizer.book import Book
-from innerloop.optimizer.learning import Learned, learn
+from innerloop.optimizer.learn import Learned, Results, learn
 from innerloop.optimizer.locking import locked
-from innerloop.optimizer.proposing import propose
+from innerloop.optimizer.propose import designed, propose
 from innerloop.optimizer.settings import Settings, default_initial
 from innerloop.optimizer.trials import Prediction, Trial, tried
 from innerloop.space.space import Space
 from innerloop.surrogate.gaussian_process import Posterior
+from innerloop.surrogate.kernels import Kernel, Matern52
 
 
 class Optimizer(Book):
     """Chooses parameters to try, given all results so far and all trials that are still running.
 
-    space: what to choose from. direction: "minimize" or "maximize". seed: makes everything
-    repeatable, also across `save` and `load`; drawn at random if None.
-
-    initial: Sobol points to start from, by default some that suit the space. acquisition: "ei",
-    "pi", "sr", "ucb", "es" or "kg"; form, parallelism and maximizer as in `innerloop.suggest`.
-    seconds: about how long an ask may take, fits included; by default until the maximizer
-    converges, which for each point that is asked for takes milliseconds, tens of them with "kg" and
-    "es", and some hundred with "es" where parameters are discrete. expire: seconds after which a
-    pending trial is given up.
-
     Several threads may use one optimizer: a lock lets them in one at a time, so that no id and no
     point is given out twice. Who tells waits while another thread asks.
+
+    Args:
+        space: what to choose from.
+        direction: "minimize" or "maximize".
+        seed: makes everything repeatable, also across `save` and `load`; drawn at random if None.
+        initial: Sobol points to start from, by default some that suit the space.
+        acquisition: "ei", "pi", "sr", "ucb", "es" or "kg"; or a `Utility` or the like, of values
+            as the model sees them: larger is better, with mean 0 and standard deviation 1.
+        form: as in `innerloop.suggest`.
+        way: as in `innerloop.suggest`.
+        maximizer: as in `innerloop.suggest`, a name or an instance.
+        kernel: the class of kernel that the model has, such as `Matern52`.
+        seconds: about how long an ask may take, fits included; by default until searches converge,
+            which for each point that is asked for takes milliseconds, tens of them with "kg" and
+            "es", and some hundred with "es" where parameters are discrete.
+        expire: seconds after which a pending trial is given up.
     """
 
     def __init__(
@@ -50,10 +60,11 @@ class Optimizer(Book):
         direction: str = "minimize",
         seed: int | None = None,
         initial: int | None = None,
-        acquisition: str = "ei",
+        acquisition: str | Utility | Lookahead = "ei",
         form: str | None = None,
-        parallelism: str = "greedy",
-        maximizer: str = "lbfgs",
+        way: str | None = None,
+        maximizer: str | Maximizer | None = None,
+        kernel: type[Kernel] = Matern52,
         seconds: float | None = None,
         expire: float | None = None,
     ) -> None:
@@ -63,8 +74,9 @@ class Optimizer(Book):
             seed=secrets.randbits(32) if seed is None else seed,
             acquisition=acquisition,
             form=form,
-            parallelism=parallelism,
+            way=way,
             maximizer=maximizer,
+            kernel=kernel,
             seconds=seconds,
             initial=default_initial(len(space.varying)) if initial is None else initial,
             expire=expire,
@@ -72,8 +84,8 @@ class Optimizer(Book):
         self._domain = space.domain()
         self._everything = space.everything()
         self._drawn = 0  # points taken from the Sobol sequence
-        self._learned: Learned | None = None  # at the last ask
-        self._latest: tuple[object, Learned] | None = None  # from the present results
+        self._learned: Learned | None = None  # at the last ask that needed it
+        self._latest: tuple[object, Results, Learned] | None = None  # from the present results
 
     @property
     def direction(self) -> str:
@@ -86,8 +98,8 @@ class Optimizer(Book):
         return self._settings.seed
 
     @property
-    def acquisition(self) -> str:
-        """The name of the acquisition function."""
+    def acquisition(self) -> str | Utility | Lookahead:
+        """The acquisition function, or its name."""
         return self._settings.acquisition
 
     @property
@@ -97,7 +109,7 @@ class Optimizer(Book):
         complete = self._complete()
         if not complete:
             raise InputError("there is no best trial: none has been told a value yet")
-        results, learned = self._results(), self._learn()
+        results, learned = self._learn()
         if learned.is_noisy(results):
             grades = learned.posterior(results).fitted
         else:
@@ -114,44 +126,44 @@ class Optimizer(Book):
     def ask(self, n: None = None, *, fixed: Mapping[str, Any] | None = None) -> Trial: ...
     @overload
     def ask(self, n: int, *, fixed: Mapping[str, Any] | None = None) -> list[Trial]: ...
-    @locked
     def ask(
         self, n: int | None = None, *, fixed: Mapping[str, Any] | None = None
     ) -> Trial | list[Trial]:
         """The next trial, or a list of the next n, which are chosen together.
 
-        fixed: values of some parameters, for these trials only. Pending trials are taken into
-        account; points are new as long as there are new ones: those of cancelled trials are.
+        Pending trials are taken into account; points are new as long as there are new ones: those
+        of cancelled trials are.
+
+        Args:
+            n: how many trials to choose; None for one, not in a list.
+            fixed: values of some parameters, for these trials only.
         """
         number = 1 if n is None else checks.count("n", n)
-        self.expire()
-        with linalg.one_blas_thread():
-            asked = self._propose(number, fixed)
+        with self._lock, linalg.one_blas_thread():
+            started = time.perf_counter()
+            self.expire()
+            told = sum(trial.state == "complete" for trial in self._trials)
+            if designed(number, self._settings, self._drawn, told) < number:
+                results, self._learned = self._learn()
+            else:  # nothing needs to be learned for points of the initial design
+                results = self._results()
+            proposal = propose(
+                number,
+                space=self.space,
+                settings=self._settings,
+                domain=self.space.domain(fixed) if fixed else self._domain,
+                everything=self._everything,
+                drawn=self._drawn,
+                results=results,
+                learned=self._learned,
+                tried=self._trials,
+                pending=self._rows("pending"),
+                started=started,
+            )
+            self._drawn = proposal.drawn
+            asked = [self._append(*each) for each in proposal.trials(len(self._trials))]
+            self._given_out.update(trial.id for trial in asked)
         return asked[0] if n is None else asked
-
-    def _propose(self, number: int, fixed: Mapping[str, Any] | None) -> list[Trial]:
-        """So many new trials."""
-        started = time.perf_counter()
-        results, learned = self._results(), None
-        if len(results.values):
-            learned = self._learn()
-        proposal = propose(
-            number,
-            space=self.space,
-            settings=self._settings,
-            domain=self.space.domain(fixed) if fixed else self._domain,
-            everything=self._everything,
-            drawn=self._drawn,
-            results=results,
-            learned=learned,
-            tried=self._trials,
-            pending=self._rows("pending"),
-            started=started,
-        )
-        self._learned, self._drawn = learned, proposal.drawn
-        asked = [self._append(*each) for each in proposal.trials(len(self._trials))]
-        self._given_out.update(trial.id for trial in asked)
-        return asked
 
     @locked
     def predict(self, params: Mapping[str, Any]) -> Prediction:
@@ -168,13 +180,13 @@ class Optimizer(Book):
         """What the results so far have taught: the scaling of outputs and hyperparameters."""
         if not self._complete():
             raise InputError("nothing has been learned: no trial has been told a value yet")
-        return self._learn()
+        return self._learn()[1]
 
     @property
     @locked
     def posterior(self) -> Posterior:
         """The belief over points of the unit cube, in the scaling of `learned.outputs`."""
-        return self.learned.posterior(self._results())
+        return self.learned.posterior(self._learn()[0])
 
     @property
     @locked
@@ -232,12 +244,18 @@ class Optimizer(Book):
         if self._settings.expire is not None:
             self._expire(self._settings.expire)
 
-    def _learn(self) -> Learned:
-        """What the present results teach, going on from what was learned at the last ask."""
+    def _learn(self) -> tuple[Results, Learned]:
+        """The present results and what they teach, going on from what the last ask learned."""
         key = (self._learned, tuple((t.id, t.value) for t in self._complete()))
         if self._latest is None or self._latest[0] != key:
-            learned, results = self._learned, self._results()
+            learned, results, settings = self._learned, self._results(), self._settings
             if learned is None or learned.is_due(len(results.values)):
-                learned = learn(results, self._settings.sign, learned, self._settings.seconds)
-            self._latest = (key, learned)
-        return self._latest[1]
+                learned = learn(
+                    results,
+                    settings.sign,
+                    learned,
+                    kernel=settings.kernel,
+                    seconds=settings.seconds,
+                )
+            self._latest = (key, results, learned.knowing(results))
+        return self._latest[1:]

@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from innerloop.checks import Array
 from innerloop.optimizer.trials import Prediction
+from innerloop.types import Array
 
 LARGEST = float(np.finfo(float).max)
 # Gaps beyond so many typical ones are all the same: just bad.

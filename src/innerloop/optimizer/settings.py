@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from innerloop import checks
+from innerloop.acquisition.lookahead import Lookahead
+from innerloop.acquisition.utility import Utility
+from innerloop.batches.suggest import FORMS, WAYS
 from innerloop.errors import InputError
-from innerloop.maximizers import MAXIMIZERS
+from innerloop.maximizers import ALIASES, named
+from innerloop.maximizers.maximizer import Maximizer
 from innerloop.optimizer.acquisitions import ACQUISITIONS
+from innerloop.optimizer.plain import class_name, class_of, from_plain, to_plain
+from innerloop.surrogate.kernels import Kernel, Matern52
 
 DIRECTIONS = {"minimize": -1.0, "maximize": 1.0}
 # Sobol points to start from: a few more than there are parameters to learn about.
@@ -22,26 +28,34 @@ class Settings:
 
     direction: str
     seed: int
-    acquisition: str
-    form: str | None
-    parallelism: str
-    maximizer: str
-    seconds: float | None
-    initial: int
-    expire: float | None
+    acquisition: str | Utility | Lookahead = "ei"
+    form: str | None = None
+    way: str | None = None
+    maximizer: str | Maximizer | None = None
+    kernel: type[Kernel] = Matern52
+    seconds: float | None = None
+    initial: int = 1
+    expire: float | None = None
 
     def __post_init__(self) -> None:
-        _one_of("direction", self.direction, tuple(DIRECTIONS))
-        _one_of("acquisition", self.acquisition, ACQUISITIONS)
-        _one_of("form", self.form, (None, "incremental", "joint"))
-        _one_of("parallelism", self.parallelism, ("greedy", "joint"))
-        _one_of("maximizer", self.maximizer, tuple(sorted(MAXIMIZERS)))
-        if self.form == "incremental" and (
-            self.parallelism == "joint" or self.acquisition in ("es", "kg")
-        ):
+        checks.one_of("direction", self.direction, tuple(DIRECTIONS))
+        if not isinstance(self.acquisition, Utility | Lookahead):
+            checks.one_of("acquisition", self.acquisition, ACQUISITIONS)
+        checks.one_of("form", self.form, (None, *FORMS))
+        checks.one_of("way", self.way, (None, *WAYS))
+        if self.maximizer is not None:
+            named(self.maximizer)
+        if not (isinstance(self.kernel, type) and issubclass(self.kernel, Kernel)):
+            raise InputError(f"kernel must be a class, such as Matern52, got {self.kernel!r}")
+        looks_ahead = self.acquisition in ("es", "kg") or isinstance(self.acquisition, Lookahead)
+        if self.form == "incremental" and (self.way == "joint" or looks_ahead):
             raise InputError(
-                "form='incremental' goes with parallelism='greedy' and the acquisitions ei, pi, "
-                f"sr and ucb, got {self.parallelism!r} and {self.acquisition!r}"
+                "form='incremental' goes with way='default' or 'greedy' and the acquisitions ei, "
+                f"pi, sr and ucb, got {self.way!r} and {self.acquisition!r}"
+            )
+        if self.way == "default" and (self.maximizer is not None or self.form == "joint"):
+            raise InputError(
+                "way='default' has searches of its own: leave out maximizer and form='joint'"
             )
         if isinstance(self.seed, bool) or not isinstance(self.seed, int) or self.seed < 0:
             raise InputError(f"seed must be an integer of 0 or more, got {self.seed!r}")
@@ -55,27 +69,50 @@ class Settings:
         """1 if large values are good, -1 if small ones are."""
         return DIRECTIONS[self.direction]
 
-    @property
-    def weighs_gains(self) -> bool:
-        """Whether what a query gains may be weighed by the chance that its evaluation succeeds."""
-        return self.acquisition in ("ei", "pi")
-
     def to_dict(self) -> dict[str, Any]:
         """As plain data, ready for JSON."""
-        return asdict(self)
+        plain = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        for name in ("acquisition", "maximizer"):
+            if not isinstance(plain[name], str | None):
+                plain[name] = to_plain(plain[name])
+        return {**plain, "kernel": class_name(self.kernel)}
 
     @staticmethod
     def from_dict(data: Mapping[str, Any]) -> Settings:
-        """What `to_dict` wrote down."""
-        return Settings(**data)
+        """What `to_dict` wrote down, now or in an earlier version."""
+        known = _present(data)
+        if isinstance(known["acquisition"], Mapping):
+            known["acquisition"] = _acquisition(known["acquisition"])
+        if isinstance(known["maximizer"], Mapping):
+            known["maximizer"] = from_plain(
+                known["maximizer"],
+                Maximizer,  # type: ignore[type-abstract]
+            )
+        known["kernel"] = class_of(known["kernel"], Kernel)
+        return Settings(**known)
+
+
+def _acquisition(data: Mapping[str, Any]) -> Utility | Lookahead:
+    kind = class_of(data["class"], object)
+    base: Any = Lookahead if issubclass(kind, Lookahead) else Utility
+    made: Utility | Lookahead = from_plain(data, base)
+    return made
+
+
+def _present(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings of an earlier version in the words of this one.
+
+    A parallelism is now a way; and the maximizer that was the default stood for the default way.
+    """
+    known = dict(data)
+    if "parallelism" in known:
+        known["way"] = "joint" if known.pop("parallelism") == "joint" else None
+        if known["maximizer"] in ALIASES:
+            known["maximizer"] = None
+    return {"kernel": class_name(Matern52), **known}
 
 
 def default_initial(parameters: int) -> int:
     """How many points to start from with so many parameters that vary."""
     wanted = _INITIAL_PER_PARAMETER * (parameters + 1)
     return min(max(wanted, _FEWEST_INITIAL), _MOST_INITIAL)
-
-
-def _one_of(name: str, value: object, allowed: tuple[object, ...]) -> None:
-    if value not in allowed:
-        raise InputError(f"{name} must be one of {list(allowed)}, got {value!r}")

@@ -11,17 +11,17 @@ from numpy.typing import NDArray
 from scipy.special import ndtr
 
 from innerloop.acquisition.draws import sobol_normal
-from innerloop.acquisition.incremental import Incremental
 from innerloop.acquisition.utilities import ExpectedImprovement
 from innerloop.batches.chance import Chance
-from innerloop.checks import Array
-from innerloop.maximizers.domain import Domain
+from innerloop.batches.states import Incremental
+from innerloop.domain.domain import Domain
 from innerloop.optimizer.optimizer import Optimizer
 from innerloop.optimizer.outputs import LARGEST, Outputs
 from innerloop.optimizer.trials import Trial
 from innerloop.space.parameters import Parameter
 from innerloop.space.space import Space
 from innerloop.surrogate.gaussian_process import Posterior
+from innerloop.types import Array
 
 # Beyond so many pending points the picture of expected improvement takes the latest ones.
 _STATES, _MOST_PENDING = 64, 16

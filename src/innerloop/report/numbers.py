@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import numpy as np
 
-from innerloop.checks import Array
+from innerloop.types import Array
 
 
 def number(value: float, digits: int = 5) -> str:

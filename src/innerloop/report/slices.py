@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from innerloop.checks import Array
 from innerloop.report.model import Expected, Model
 from innerloop.space.parameters import Choice, Parameter, Real
+from innerloop.types import Array
 
 _ALONG_A_LINE, _ALONG_THE_ONLY_LINE, _ACROSS_A_MAP = 61, 241, 40
 # The viewer of maps chooses two of so many parameters.

@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from innerloop.checks import Array
 from innerloop.errors import InnerLoopError
 from innerloop.optimizer.optimizer import Optimizer
 from innerloop.optimizer.settings import DIRECTIONS
@@ -15,6 +14,7 @@ from innerloop.optimizer.trials import Certificate, Trial, point_of, tried
 from innerloop.report.copying import Copy, copy_of
 from innerloop.report.model import Model
 from innerloop.space.parameters import Choice, Integer, Parameter, Plain, Real
+from innerloop.types import Array
 
 
 class AskedBatch(NamedTuple):

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from innerloop.checks import Array
 from innerloop.space.space import Space
+from innerloop.types import Array
 
 # Failures no farther apart than this are at the same place: in the unit cube, times sqrt(d).
 _SAME_PLACE = 0.05

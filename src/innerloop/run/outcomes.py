@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from innerloop.errors import InputError
 from innerloop.optimizer.optimizer import Optimizer
 from innerloop.optimizer.trials import Trial
-from innerloop.run.calling import evaluate
+from innerloop.run.evaluate import evaluate
 
 _SHORT = reprlib.Repr()
 _SHORT.maxstring = _SHORT.maxother = 120

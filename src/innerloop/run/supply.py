@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
+from innerloop.domain.domain import Domain
 from innerloop.errors import InputError
-from innerloop.maximizers.domain import Domain
 from innerloop.optimizer.optimizer import Optimizer
 from innerloop.optimizer.trials import Trial, point_of, tried
 from innerloop.space.space import Space

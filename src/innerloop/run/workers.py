@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Protocol
 
 from innerloop.errors import InputError
 from innerloop.optimizer.trials import Trial
-from innerloop.run.calling import evaluate
+from innerloop.run.evaluate import evaluate
 from innerloop.run.interrupts import Interrupts
 
 Function = Callable[[dict[str, Any]], Any]

@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from innerloop.checks import Array
 from innerloop.errors import InputError
 from innerloop.space.constraints import Constraint, exact
 from innerloop.space.parameters import Integer, Real
+from innerloop.types import Array
 
 # Constraints hold up to this part of the size of their terms, or of the step of a sum of levels.
 _TOLERANCE = Fraction(1, 10**9)

@@ -18,10 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from innerloop import checks
-from innerloop.checks import Array
+from innerloop.domain.discrete import Discrete, OneHot, Ordinal
 from innerloop.errors import InputError
-from innerloop.maximizers.discrete import Discrete, OneHot, Ordinal
 from innerloop.space.scales import Linear, Logarithmic, Stepped
+from innerloop.types import Array
 
 Plain = str | int | float | bool | None
 

@@ -15,10 +15,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from innerloop import checks
-from innerloop.checks import Array, Seed
+from innerloop.domain.domain import Domain, make_domain
+from innerloop.domain.enumeration import everything
 from innerloop.errors import InputError
-from innerloop.maximizers.domain import Domain, make_domain
-from innerloop.maximizers.enumeration import everything
 from innerloop.space import toml
 from innerloop.space.constraints import Constraint, parse
 from innerloop.space.half_spaces import Axis, Sum, axis_of, half_space, sum_of_levels
@@ -31,6 +30,7 @@ from innerloop.space.parameters import (
     parameter_from,
     plain,
 )
+from innerloop.types import Array, Seed
 
 _SOBOL_POINTS = 2**12
 _FILLING = 16

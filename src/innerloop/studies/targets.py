@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from innerloop.errors import InputError
-from innerloop.optimizer.telling import as_number
+from innerloop.optimizer.outcome import as_number
 from innerloop.studies.command import Command
 from innerloop.studies.errors import StudyError
 

@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from innerloop.checks import Array
 from innerloop.surrogate.log_posterior import LogPosterior
 from innerloop.surrogate.screening import Screening
+from innerloop.types import Array
 
 # The same factor on the typical lengthscales of all dimensions, and the ratio of noise to variance.
 _CLEAN = (

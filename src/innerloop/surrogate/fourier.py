@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from innerloop import checks, linalg
-from innerloop.checks import Array, Seed
 from innerloop.errors import InputError
 from innerloop.surrogate.gaussian_process import GaussianProcess, Posterior
 from innerloop.surrogate.kernels import Kernel
+from innerloop.types import Array, Seed
 
 # Floats that one shard of points may keep in flight.
 _WORKSPACE = 2**22

@@ -12,12 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from innerloop import checks, linalg
-from innerloop.checks import Array
 from innerloop.errors import InputError, NumericalError
 from innerloop.surrogate.kernels import (
     Kernel,
@@ -25,6 +25,7 @@ from innerloop.surrogate.kernels import (
     squared_distances,
     squared_distances_pullback,
 )
+from innerloop.types import Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +68,8 @@ class Posterior:
     """A GaussianProcess conditioned on n observations.
 
     X: (n, d), y: (n,), noise: (n,); whitener: W (n, n); residuals: W (y - mean) (n,).
-    center: (d,), the origin in which distances are computed.
+    center: (d,), the origin in which distances are computed. fantasized: how many of the last
+    observations are fantasies.
     """
 
     gp: GaussianProcess
@@ -77,6 +79,7 @@ class Posterior:
     whitener: Array
     residuals: Array
     center: Array
+    fantasized: int = 0
     _unit: Array = field(init=False, repr=False)
     _scaled: ScaledPoints = field(init=False, repr=False)
 
@@ -149,12 +152,20 @@ class Posterior:
         """Condition on X_new (p, d) having come out at its mean, observed with variance `noise`.
 
         The mean function stays as it is. The last p features of a query are then its loadings
-        on those outcomes: draws z (m, p) shift its mean by `features[..., -p:] @ z.T`.
+        on those outcomes: draws z (m, p) shift its mean by `loadings @ z.T`.
         """
-        belief = self.unchecked_belief(X_new)
-        return self._append(X_new, belief, belief.mean, np.full(X_new.shape[0], noise))
+        belief, variances = self.unchecked_belief(X_new), np.full(X_new.shape[0], noise)
+        fantasized = self.fantasized + len(variances)
+        return self._append(X_new, belief, belief.mean, variances, fantasized)
 
-    def _append(self, points: Array, belief: Belief, values: Array, variances: Array) -> Posterior:
+    def _append(
+        self,
+        points: Array,
+        belief: Belief,
+        values: Array,
+        variances: Array,
+        fantasized: int = 0,
+    ) -> Posterior:
         block = belief.cov + np.diag(variances)
         W = linalg.extend_whitener(self.whitener, belief.features, block, self.gp.kernel.variance)
         # The new rows of W carry the old residuals to the mean at the new points.
@@ -167,6 +178,7 @@ class Posterior:
             W,
             np.concatenate([self.residuals, surprise]),
             self.center,
+            fantasized,
         )
 
     def cross_covariance(self, X: Array) -> tuple[Array, Callable[[Array], Array]]:
@@ -222,6 +234,13 @@ class Posterior:
         )
 
 
+class Paths(NamedTuple):
+    """Sample paths Y = mean + factor z (eq. 3): mean (..., q), factor (..., q, fantasized + q)."""
+
+    mean: Array
+    factor: Array
+
+
 @dataclass(frozen=True, eq=False)
 class Belief:
     """Normal belief N(mean, cov) over f at query sets, differentiable in the queries.
@@ -236,6 +255,24 @@ class Belief:
     _queries: ScaledPoints = field(repr=False)
     _kernel_pullback: Callable[[Array], Array] = field(repr=False)
     _block_pullback: Callable[[Array], Array] | None = field(repr=False)
+
+    @property
+    def loadings(self) -> Array:
+        """How each query moves with the draws of fantasized outcomes: (..., q, fantasized)."""
+        return self.features[..., self._posterior.n - self._posterior.fantasized :]
+
+    @property
+    def paths(self) -> Paths:
+        """Sample paths of f at the queries: those of fantasies with their own columns first.
+
+        Given draws z (m, p) of p fantasized outcomes the belief is N(mean + loadings z^T, cov),
+        with a covariance that does not depend on z. The loadings and its Cholesky factor, side by
+        side, are the rows of one larger factor.
+        """
+        L = linalg.cholesky(self.cov, self._posterior.gp.kernel.variance)
+        if self._posterior.fantasized == 0:
+            return Paths(self.mean, L)
+        return Paths(self.mean, np.concatenate([self.loadings, L], axis=-1))
 
     def pullback(self, d_mean: Array, d_cov: Array, d_features: Array | None = None) -> Array:
         """Carry gradients with respect to mean and cov back to the queries: (..., q, d).

@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from innerloop import checks
-from innerloop.checks import Array
 from innerloop.errors import InputError
+from innerloop.types import Array
 
 # Covariances, and their pullback: weights of the shape of s times the derivative of the profile,
 # in the memory of the weights. It shares its exponential with the value.

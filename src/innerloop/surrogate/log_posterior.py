@@ -11,9 +11,9 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from innerloop import linalg
-from innerloop.checks import Array
 from innerloop.surrogate.kernels import Kernel, ScaledPoints, squared_distances
 from innerloop.surrogate.priors import DEFAULT, Priors
+from innerloop.types import Array
 
 # The information matrix is taken from this many observations at most.
 _INFORMATION_POINTS = 48

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from innerloop import checks
-from innerloop.checks import Array
 from innerloop.surrogate.gaussian_process import GaussianProcess
+from innerloop.types import Array
 
 
 @dataclass(frozen=True)

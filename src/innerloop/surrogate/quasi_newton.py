@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from innerloop.checks import Array
+from innerloop.types import Array
 
 # Points (S, p) to values (S,), gradients (S, p), and something to note about each (S,).
 Function = Callable[[Array], tuple[Array, Array, Array]]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from innerloop import linalg
-from innerloop.checks import Array
 from innerloop.surrogate.log_posterior import LogPosterior
+from innerloop.types import Array
 
 # Covariances have at least this much noise, relative to the variance, so that all have a factor.
 _LEAST_RATIO = 1e-6

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from innerloop.acquisition.acquisition import Acquisition
-from innerloop.checks import Array
+from innerloop.domain.domain import make_domain
 from innerloop.maximizers.adam import Adam
 from innerloop.maximizers.budget import Allowance, Budget, Meter
-from innerloop.maximizers.domain import make_domain
+from innerloop.types import Array
 
 
 class _Trail:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from innerloop.batches.suggest import suggest
 from innerloop.experiments.illustrations.observed import Observed
 from innerloop.experiments.illustrations.panels import (
     draw_acquisition,
@@ -16,7 +17,6 @@ from innerloop.experiments.illustrations.panels import (
 from innerloop.experiments.illustrations.series import Series, names, pick
 from innerloop.experiments.style import BELIEF, CHOICE, HALF, name_panel, new_figure, styled
 from innerloop.experiments.table import Table
-from innerloop.suggesting import suggest
 from innerloop.surrogate.fourier import posterior_draws
 
 if TYPE_CHECKING:

@@ -11,7 +11,6 @@ from innerloop.acquisition.draws import FreshDraws, sobol_normal
 from innerloop.acquisition.entropy_search import EntropySearch
 from innerloop.acquisition.joint import Joint
 from innerloop.acquisition.utilities import ProbabilityOfImprovement
-from innerloop.checks import Array
 from innerloop.experiments.illustrations.ascent import ascend
 from innerloop.experiments.illustrations.observed import Observed
 from innerloop.experiments.illustrations.panels import (
@@ -32,6 +31,7 @@ from innerloop.experiments.style import (
     styled,
 )
 from innerloop.experiments.table import Table
+from innerloop.types import Array
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

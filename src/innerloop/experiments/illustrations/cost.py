@@ -13,7 +13,6 @@ from innerloop import checks
 from innerloop.acquisition.draws import iid_normal
 from innerloop.acquisition.joint import Joint
 from innerloop.acquisition.utilities import ExpectedImprovement
-from innerloop.checks import Array
 from innerloop.errors import InputError
 from innerloop.experiments.jobs import Settings
 from innerloop.experiments.style import (
@@ -29,6 +28,7 @@ from innerloop.experiments.synthetic import prior
 from innerloop.experiments.table import Table
 from innerloop.experiments.tasks import INITIAL
 from innerloop.linalg import one_blas_thread
+from innerloop.types import Array
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from innerloop.acquisition.utilities import ExpectedImprovement
-from innerloop.checks import Array
 from innerloop.experiments.jobs import Settings
 from innerloop.surrogate.gaussian_process import GaussianProcess, Posterior
 from innerloop.surrogate.kernels import Matern52
+from innerloop.types import Array
 
 
 @dataclass(frozen=True)

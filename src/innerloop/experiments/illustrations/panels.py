@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from innerloop.checks import Array
 from innerloop.experiments.illustrations.series import Points, grid
 from innerloop.experiments.style import ASCENT, BELIEF, CHOICE, INK, MUTED, colormap
+from innerloop.types import Array
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -10,7 +10,7 @@ import numpy as np
 from innerloop.acquisition.draws import FreshDraws, sobol_normal
 from innerloop.acquisition.incremental import Incremental
 from innerloop.acquisition.joint import Joint
-from innerloop.checks import Array
+from innerloop.batches.suggest import suggest
 from innerloop.experiments.illustrations.ascent import ascend
 from innerloop.experiments.illustrations.observed import Observed
 from innerloop.experiments.illustrations.panels import (
@@ -35,7 +35,7 @@ from innerloop.experiments.style import (
     styled,
 )
 from innerloop.experiments.table import Table
-from innerloop.suggesting import suggest
+from innerloop.types import Array
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from innerloop.checks import Array
 from innerloop.experiments.table import Table
+from innerloop.types import Array
 
 # More than can be seen, and less than what rounding errors of another machine change.
 _DIGITS = 7

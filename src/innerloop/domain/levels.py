@@ -15,10 +15,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from innerloop.checks import Array
-from innerloop.maximizers.discrete import Discrete, Ordinal
-from innerloop.maximizers.equations import Equation, equations
-from innerloop.maximizers.polytope import SLACK
+from innerloop.domain.discrete import Discrete, Ordinal
+from innerloop.domain.equations import Equation, equations
+from innerloop.domain.polytope import SLACK
+from innerloop.types import Array
 
 # Combinations that are extended at once, and how many may be looked at in all.
 _BLOCK = 2**13

@@ -12,15 +12,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from innerloop import checks
-from innerloop.checks import Array
+from innerloop.domain import polytope
+from innerloop.domain.combinations import Combinations, combinations
+from innerloop.domain.discrete import Discrete
+from innerloop.domain.levels import linked_levels
+from innerloop.domain.polytope import SLACK
+from innerloop.domain.projection import Projection, pulled
+from innerloop.domain.sampler import Sampler
 from innerloop.errors import InputError
-from innerloop.maximizers import polytope
-from innerloop.maximizers.combinations import Combinations, combinations
-from innerloop.maximizers.discrete import Discrete
-from innerloop.maximizers.levels import linked_levels
-from innerloop.maximizers.polytope import SLACK
-from innerloop.maximizers.projection import Projection, pulled
-from innerloop.maximizers.sampling import Sampler
+from innerloop.types import Array
 
 # Farther away from the cube it makes no difference where a point was.
 _FAR = 4.0

@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from innerloop import checks, linalg
-from innerloop.checks import Array
 from innerloop.errors import InputError
 from innerloop.surrogate.cold_starts import cold_starts
 from innerloop.surrogate.gaussian_process import GaussianProcess
@@ -22,6 +21,7 @@ from innerloop.surrogate.kernels import Kernel, Matern52
 from innerloop.surrogate.log_posterior import LogPosterior
 from innerloop.surrogate.priors import DEFAULT, Priors
 from innerloop.surrogate.quasi_newton import Descents, advance
+from innerloop.types import Array
 
 # A cold fit looks around on half of the observations, but on so many at least and at most.
 _SCREENED = (40, 60)

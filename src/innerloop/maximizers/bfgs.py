@@ -12,10 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from innerloop.checks import Array
+from innerloop.domain.domain import Domain
 from innerloop.maximizers.budget import Allowance
-from innerloop.maximizers.domain import Domain
+from innerloop.maximizers.maximizer import Maximizer
 from innerloop.maximizers.objective import Solution, best_first
+from innerloop.types import Array
 
 _SUFFICIENT_GAIN = 1e-4
 _FIRST_STEP = 0.1
@@ -31,17 +32,26 @@ _SMALLEST, _SMALLEST_SQUARE = 1e-300, 1e-280
 
 
 @dataclass(frozen=True)
-class LBFGS:
-    """Quasi-Newton ascent from many starts at once.
+class BFGS(Maximizer):
+    """Quasi-Newton ascent from many starts at once (Nocedal and Wright 2006, chapter 6).
 
-    steps: lockstep evaluations at most; tolerance: a step that gains less than this, relative to
-    the size of the values, is the last of its restart; patience: after so many evaluations,
-    and again after as many, the worse half of the restarts is dropped.
+    The inverse of the Hessian is kept whole while q d is small, and block by block, one for each
+    query, when it is large.
+
+    Args:
+        steps: lockstep evaluations at most.
+        tolerance: a step that gains less than this, relative to the size of the values, is the
+            last of its restart.
+        patience: after so many evaluations, and again after as many, the worse half of the
+            restarts is dropped.
     """
 
     steps: int = 100
     tolerance: float = 1e-5
     patience: int = 6
+
+    starts = (8, 16)
+    moves_discrete = False
 
     def __call__(
         self,
@@ -54,7 +64,8 @@ class LBFGS:
         R = max(1, allowance.affordable(len(starts)))
         shape = starts.shape[1:]
         X = domain.project(starts[:R]).reshape(R, -1)
-        value, grad = allowance.value_and_grad(X.reshape(R, *shape))
+        with allowance.spending(R) as objective:
+            value, grad = objective.value_and_grad(X.reshape(R, *shape))
         value, grad = _usable(value, grad, domain)
         state = _Restarts(X, value, grad.reshape(R, -1), domain, shape)
         ends: list[tuple[Array, Array]] = []
@@ -63,7 +74,8 @@ class LBFGS:
             if live == 0 or allowance.affordable(live) < live:
                 break
             trial = state.trial()
-            value, grad = allowance.value_and_grad(trial.reshape(live, *shape))
+            with allowance.spending(live) as objective:
+                value, grad = objective.value_and_grad(trial.reshape(live, *shape))
             value, grad = _usable(value, grad, domain)
             done = state.advance(trial, value, grad.reshape(live, -1), self.tolerance)
             if step % self.patience == 0 and live > 1:
@@ -198,7 +210,11 @@ class _Restarts:
         return direction
 
     def _learn(self, step: Array, change: Array, taken: NDArray[np.bool_]) -> None:
-        """BFGS update of the inverse curvature, block by block, where it stays positive."""
+        """BFGS update of the inverse curvature, block by block, where it stays positive.
+
+        H <- (I - s y^T / s^T y) H (I - y s^T / s^T y) + s s^T / s^T y (Nocedal and Wright 6.17),
+        multiplied out, for ascent: y is the gradient before less that after the step s.
+        """
         R, width = len(step), self._curvature.shape[-1]
         s, y = step.reshape(R, self._blocks, width), change.reshape(R, self._blocks, width)
         sy, yy = np.vecdot(s, y), np.vecdot(y, y)

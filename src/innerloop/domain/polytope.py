@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from innerloop.checks import Array
-from innerloop.maximizers.projection import Projection
+from innerloop.domain.projection import Projection
+from innerloop.types import Array
 
 # A point may be outside by this much: far more than rounding, far less than anybody can notice.
 SLACK = 1e-10

@@ -6,18 +6,19 @@ search for hyperparameters goes on.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from innerloop.checks import Array
 from innerloop.optimizer.outputs import Outputs
+from innerloop.optimizer.plain import class_name, class_of
 from innerloop.surrogate import priors
-from innerloop.surrogate.fitting import fit
+from innerloop.surrogate.fit import fit
 from innerloop.surrogate.gaussian_process import GaussianProcess, Posterior
-from innerloop.surrogate.kernels import Matern52
+from innerloop.surrogate.kernels import Kernel, Matern52
+from innerloop.types import Array
 
 # With this many results hyperparameters no longer change with every one of them; from there on
 # they are fitted again when the number of results has grown by this share.
@@ -62,12 +63,14 @@ class Learned:
 
     outputs: the scaling that was chosen; gp: its surrogate, with the noise variance of results
     whose noise is not given. other: the surrogate of the other scaling, to go on from next time.
+    given: results with the posterior given them, so that it is conditioned once; not saved.
     """
 
     outputs: Outputs
     gp: GaussianProcess
     other: GaussianProcess
     n: int
+    given: tuple[Results, Posterior] | None = field(default=None, repr=False)
 
     def is_due(self, n: int) -> bool:
         """Whether to learn again, now that there are n results."""
@@ -81,9 +84,14 @@ class Learned:
         return np.where(np.isnan(given), float(np.median(self.gp.noise)), given)
 
     def posterior(self, results: Results) -> Posterior:
-        """The belief given all results."""
-        gp = GaussianProcess(self.gp.kernel, mean=self.gp.mean, noise=self.noise(results))
-        return gp.condition(results.X, self.outputs.forward(results.values))
+        """The belief given all results; that of results it was learned from is at hand."""
+        if self.given is not None and self.given[0] is results:
+            return self.given[1]
+        return _conditioned(results, self.outputs, self.gp)
+
+    def knowing(self, results: Results) -> Learned:
+        """The same, with the posterior given other results at hand."""
+        return replace(self, given=(results, self.posterior(results)))
 
     def is_noisy(self, results: Results) -> bool:
         """Whether noise matters: is the best value seen the best point?"""
@@ -110,54 +118,64 @@ class Learned:
 
 
 def learn(
-    results: Results, sign: float, before: Learned | None, seconds: float | None = None
+    results: Results,
+    sign: float,
+    before: Learned | None,
+    *,
+    kernel: type[Kernel] = Matern52,
+    seconds: float | None = None,
 ) -> Learned:
-    """Scaling and hyperparameters that explain the results best.
+    """Scaling and hyperparameters that explain the results best, going on from earlier ones.
 
-    seconds: about how long an ask may take, of which fits take half at most; by default as long
-    as they need.
+    A scaling that was the worse one, and is so by far with its old hyperparameters, need not have
+    new ones; but every so many results it is fitted all the same.
+
+    Args:
+        results: what was told.
+        sign: 1 if large values are good, -1 if small ones are.
+        before: what was learned at an earlier ask, if anything was.
+        kernel: the kind of kernel that is fitted.
+        seconds: about how long an ask may take, of which fits take half at most; by default as long
+            as they need.
     """
     scalings = [Outputs.of(results.values, sign=sign, bent=bent) for bent in (False, True)]
     each = None if seconds is None else 0.25 * seconds
-    if before is None:
-        fitted = [_fit(results, outputs, None, each) for outputs in scalings]
-    else:
-        fitted = _fit_again(results, scalings, before, each)
-    bent = fitted[1].evidence > fitted[0].evidence
-    best, other = (fitted[1], fitted[0]) if bent else (fitted[0], fitted[1])
-    return Learned(scalings[bent], best.gp, other.gp, len(results.values))
+    first = False if before is None else before.outputs.bent
+    starts = (None, None) if before is None else (before.gp, before.other)
+    best = _fit(results, scalings[first], starts[0], kernel, each)
+    other = None
+    if before is not None and len(results.values) // _BOTH_EVERY <= before.n // _BOTH_EVERY:
+        other = _graded(results, scalings[not first], before.other, each)
+    if other is None or other.evidence > best.evidence - _BY_FAR:
+        other = _fit(results, scalings[not first], starts[1], kernel, each)
+    # Of equals, values as they are.
+    is_better = other.evidence > best.evidence or (first and other.evidence == best.evidence)
+    bent = first != is_better
+    if is_better:
+        best, other = other, best
+    given = None if each is not None else (results, best.posterior)
+    return Learned(scalings[bent], best.gp, other.gp, len(results.values), given)
 
 
 class _Fitted(NamedTuple):
     gp: GaussianProcess
+    posterior: Posterior
     evidence: float
 
 
-def _fit_again(
-    results: Results, scalings: Sequence[Outputs], before: Learned, seconds: float | None
-) -> list[_Fitted]:
-    """Fits of both scalings that go on from earlier ones.
-
-    A scaling that was the worse one, and is so by far with its old hyperparameters, need not have
-    new ones; but every so many results it is fitted all the same.
-    """
-    bent = before.outputs.bent
-    best = _fit(results, scalings[bent], before.gp, seconds)
-    due = len(results.values) // _BOTH_EVERY > before.n // _BOTH_EVERY
-    other = None if due else _graded(results, scalings[not bent], before.other, seconds)
-    if other is None or other.evidence > best.evidence - _BY_FAR:
-        other = _fit(results, scalings[not bent], before.other, seconds)
-    return [other, best] if bent else [best, other]
-
-
 def _fit(
-    results: Results, outputs: Outputs, start: GaussianProcess | None, seconds: float | None
+    results: Results,
+    outputs: Outputs,
+    start: GaussianProcess | None,
+    kernel: type[Kernel],
+    seconds: float | None,
 ) -> _Fitted:
     """Hyperparameters under a scaling, and log p(values, hyperparameters)."""
     given = _given_noise(results, outputs)
     gp = fit(
         results.X,
         outputs.forward(results.values),
+        kernel=kernel,
         noise=None if np.isnan(given).any() else given,
         start=start,
         smallest_noise=_SMALLEST_NOISE,
@@ -173,14 +191,19 @@ def _graded(
     """A surrogate under a scaling with log p(values, hyperparameters), of some if time is short."""
     if seconds is not None:
         results = results.some(_GRADED)
-    noise, given = float(np.median(gp.noise)), _given_noise(results, outputs)
-    conditioned = GaussianProcess(gp.kernel, gp.mean, np.where(np.isnan(given), noise, given))
-    t = outputs.forward(results.values)
-    likelihood = conditioned.condition(results.X, t).log_likelihood
+    posterior = _conditioned(results, outputs, gp)
     # Densities of the values themselves, so that scalings can be compared.
-    density = likelihood + float(outputs.log_slope(results.values).sum())
+    density = posterior.log_likelihood + float(outputs.log_slope(results.values).sum())
     prior = priors.DEFAULT.log_density(gp, results.X.shape[1])
-    return _Fitted(GaussianProcess(gp.kernel, gp.mean, noise), density + prior)
+    plain = GaussianProcess(gp.kernel, gp.mean, float(np.median(gp.noise)))
+    return _Fitted(plain, posterior, density + prior)
+
+
+def _conditioned(results: Results, outputs: Outputs, gp: GaussianProcess) -> Posterior:
+    """The belief given results, with their noise as it is given or learned."""
+    noise, given = float(np.median(gp.noise)), _given_noise(results, outputs)
+    whole = GaussianProcess(gp.kernel, gp.mean, np.where(np.isnan(given), noise, given))
+    return whole.condition(results.X, outputs.forward(results.values))
 
 
 def _given_noise(results: Results, outputs: Outputs) -> Array:
@@ -193,6 +216,7 @@ def _given_noise(results: Results, outputs: Outputs) -> Array:
 
 def _surrogate_to_dict(gp: GaussianProcess) -> dict[str, Any]:
     return {
+        "kernel": class_name(type(gp.kernel)),
         "lengthscales": gp.kernel.lengthscales.tolist(),
         "variance": gp.kernel.variance,
         "mean": gp.mean,
@@ -201,5 +225,7 @@ def _surrogate_to_dict(gp: GaussianProcess) -> dict[str, Any]:
 
 
 def _surrogate_from_dict(data: Mapping[str, Any]) -> GaussianProcess:
-    kernel = Matern52(data["lengthscales"], data["variance"])
+    name = data.get("kernel", class_name(Matern52))  # earlier versions had no other
+    kind: type[Kernel] = class_of(name, Kernel)  # type: ignore[type-abstract]
+    kernel = kind(data["lengthscales"], data["variance"])
     return GaussianProcess(kernel, mean=data["mean"], noise=data["noise"])

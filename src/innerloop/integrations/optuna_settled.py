@@ -13,11 +13,11 @@ import numpy as np
 from optuna.study import Study
 from optuna.trial import FrozenTrial
 
-from innerloop.checks import Array
 from innerloop.integrations.optuna_model import Model
 from innerloop.integrations.optuna_space import external
 from innerloop.integrations.optuna_trials import expect, plan, running
 from innerloop.optimizer.trials import Trial
+from innerloop.types import Array
 
 # Coordinates in the unit cube that differ by no more are the same. Points that are as close as the
 # other are only avoided once: near the end of a search all of them are close.

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from innerloop.checks import Array
+from innerloop.types import Array
 
 _LARGEST_RATIO = 10**6
 _LARGEST_COEFFICIENT = 10**9

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from innerloop.checks import Array
+from innerloop.types import Array
 
 # From a level: to every other one if they are few, else to near ones, far ones and random ones.
 _ALL_LEVELS = 9

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from innerloop.checks import Array
+from innerloop.types import Array
 
 # What rounding makes of a limit that is met.
 _ROUNDING = 1e-13

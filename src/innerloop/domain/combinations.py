@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from innerloop.checks import Array
-from innerloop.maximizers.levels import Levels
-from innerloop.maximizers.polytope import SLACK
-from innerloop.maximizers.projection import Projection
+from innerloop.domain.levels import Levels
+from innerloop.domain.polytope import SLACK
+from innerloop.domain.projection import Projection
+from innerloop.types import Array
 
 if TYPE_CHECKING:
     from scipy.spatial import cKDTree

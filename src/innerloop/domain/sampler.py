@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from innerloop.checks import Array
-from innerloop.maximizers import polytope
+from innerloop.domain import polytope
+from innerloop.types import Array
 
 if TYPE_CHECKING:
-    from innerloop.maximizers.domain import Domain
+    from innerloop.domain.domain import Domain
 
 # Points of the cube are drawn until enough are inside, if so many of them are.
 _SHARE_INSIDE = 1 / 8

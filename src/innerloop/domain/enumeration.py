@@ -7,9 +7,9 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from innerloop.checks import Array
-from innerloop.maximizers.discrete import Discrete, Ordinal
-from innerloop.maximizers.domain import Domain
+from innerloop.domain.discrete import Discrete, Ordinal
+from innerloop.domain.domain import Domain
+from innerloop.types import Array
 
 
 def everything(domain: Domain, limit: int) -> Array | None:

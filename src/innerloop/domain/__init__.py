@@ -1,0 +1,1 @@
+"""Where queries may lie: box, polytope, discrete and fixed coordinates."""

@@ -1,0 +1,205 @@
+"""Which points to try next, given the results and the trials that are still running.
+
+First points of a Sobol sequence; once there are results, batches that maximize the acquisition
+function over the space as it is, with its integers, categories and constraints.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from innerloop.acquisition.utility import Utility
+from innerloop.batches.chance import Chance
+from innerloop.batches.problem import near
+from innerloop.batches.suggest import suggest
+from innerloop.domain.domain import Domain
+from innerloop.maximizers.budget import Budget
+from innerloop.optimizer.acquisitions import acquisition
+from innerloop.optimizer.learn import Learned, Results
+from innerloop.optimizer.settings import Settings
+from innerloop.optimizer.trials import Certificate, Prediction, Trial, point_of
+from innerloop.optimizer.trials import tried as tried_points
+from innerloop.space.space import Space
+from innerloop.types import Array
+
+_SHORTEST_SEARCH = 1e-3
+# How many points are drawn to find a new one in place of one that was tried before.
+_DRAWN_AT_ONCE, _DRAWS = 64, 16
+
+
+@dataclass(frozen=True, eq=False)
+class Proposal:
+    """Points to try: params and their encoding X (q, d), with predictions where there are any.
+
+    certificate: of those that maximize the acquisition function. drawn: how far the Sobol
+    sequence has been used.
+    """
+
+    params: list[dict[str, Any]]
+    X: Array
+    predictions: list[Prediction | None]
+    certificate: Certificate | None
+    drawn: int
+
+    def trials(self, first: int) -> list[tuple[Trial, Array]]:
+        """New pending trials, numbered from `first`, with their encoded points."""
+        now = time.time()
+        return [
+            (
+                Trial(
+                    first + i,
+                    params,
+                    prediction=prediction,
+                    certificate=None if prediction is None else self.certificate,
+                    asked=now,
+                ),
+                x,
+            )
+            for i, (params, x, prediction) in enumerate(
+                zip(self.params, self.X, self.predictions, strict=True)
+            )
+        ]
+
+
+def designed(number: int, settings: Settings, drawn: int, told: int) -> int:
+    """How many of the next points are of the initial design: all, while nothing was told."""
+    if told == 0:
+        return number
+    return min(number, max(settings.initial - max(drawn, told), 0))
+
+
+def propose(
+    number: int,
+    *,
+    space: Space,
+    settings: Settings,
+    domain: Domain,
+    everything: Array | None,
+    drawn: int,
+    results: Results,
+    learned: Learned | None,
+    tried: Sequence[Trial],
+    pending: Array,
+    started: float,
+) -> Proposal:
+    """The next points of the domain.
+
+    Args:
+        number: how many.
+        space: where params are encoded.
+        settings: how points are chosen.
+        domain: where they may lie.
+        everything: all points of the space (N, d), if they are few.
+        drawn: how far the Sobol sequence has been used.
+        results: what was told.
+        learned: what that teaches; not needed while all points are of the initial design.
+        tried: trials whose points are not new.
+        pending: (p, d), points that are being evaluated.
+        started: when the ask began, by time.perf_counter.
+    """
+    generator = np.random.default_rng([settings.seed, len(tried)])
+    candidates = None if everything is None else everything[domain.contains(everything)]
+    points = _NewPoints(space, domain, candidates, generator, tried_points(tried))
+    X, first = np.zeros((0, space.d)), number
+    if learned is not None:
+        first = designed(number, settings, drawn, len(results.values))
+    if first:
+        X = points.of(domain.project(space.spread(drawn + first, settings.seed)[drawn:]))
+    predictions: list[Prediction | None] = [None] * first
+    certificate = None
+    if learned is not None and first < number:
+        posterior, failed = learned.posterior(results), results.failed
+        noisy = learned.is_noisy(results)
+        utility = acquisition(
+            settings.acquisition, posterior, noisy=noisy, domain=domain, generator=generator
+        )
+        # Only gains of single queries, known in log space, can be weighed.
+        weighed = isinstance(utility, Utility) and utility.has_log_gain and len(failed) > 0
+        waiting = np.concatenate([pending, X])
+        choice = None if candidates is None else _without(candidates, failed)
+        batch = suggest(
+            posterior,
+            number - first if choice is None else min(number - first, len(choice)),
+            utility,
+            way=_way(settings, weighed or choice is not None),
+            form=None if weighed else settings.form,
+            maximizer=settings.maximizer,
+            pending=waiting if len(waiting) else None,
+            candidates=choice,
+            domain=domain if choice is None else None,
+            budget=_budget(settings, started),
+            chance=Chance.of(posterior.X, failed) if weighed else None,
+            seed=generator,
+        )
+        # A space with fewer points than were asked for repeats itself.
+        chosen = points.of(np.resize(batch.X, (number - first, space.d)))
+        predictions += learned.outputs.predictions(*posterior.marginals(chosen))
+        X = np.concatenate([X, chosen])
+        seconds = time.perf_counter() - started
+        certificate = Certificate(batch.value, batch.upper_bound, batch.fraction, seconds)
+    params = [space.decode(x) for x in X]
+    return Proposal(params, X, predictions, certificate, drawn + first)
+
+
+def _way(settings: Settings, one_by_one: bool) -> str | None:
+    """How batches are filled; one query after the other, where all at once will not do."""
+    return "greedy" if one_by_one and settings.way == "joint" else settings.way
+
+
+def _budget(settings: Settings, started: float) -> Budget | None:
+    """What is left of the time for an ask."""
+    if settings.seconds is None:
+        return None
+    spent = time.perf_counter() - started
+    return Budget(seconds=max(settings.seconds - spent, _SHORTEST_SEARCH))
+
+
+class _NewPoints:
+    """Points as they will be evaluated, all different; remembers which are no longer new."""
+
+    def __init__(
+        self,
+        space: Space,
+        domain: Domain,
+        candidates: Array | None,
+        generator: np.random.Generator,
+        tried: set[tuple[Any, ...]],
+    ) -> None:
+        self._space, self._domain, self._candidates = space, domain, candidates
+        self._generator, self._tried = generator, tried
+
+    def of(self, X: Array) -> Array:
+        """Points (q, d) with new ones for those tried before."""
+        chosen = []
+        for x in X:
+            params = self._space.decode(x)
+            if point_of(params) in self._tried:
+                params = self._untried() or params
+            self._tried.add(point_of(params))
+            chosen.append(self._space.encode(params))
+        return np.array(chosen)
+
+    def _untried(self) -> dict[str, Any] | None:
+        """Some point that was not tried; None if there seems to be none left."""
+        if self._candidates is not None:
+            return self._first_untried(self._generator.permutation(self._candidates))
+        for _ in range(_DRAWS):
+            found = self._first_untried(self._domain.sample(_DRAWN_AT_ONCE, self._generator))
+            if found is not None:
+                return found
+        return None
+
+    def _first_untried(self, pool: Array) -> dict[str, Any] | None:
+        decoded = (self._space.decode(x) for x in pool)
+        return next((params for params in decoded if point_of(params) not in self._tried), None)
+
+
+def _without(candidates: Array, failed: Array) -> Array:
+    """Candidates (N, d) that have not failed; all of them, if all have."""
+    new = ~near(candidates, failed)
+    return candidates[new] if new.any() else candidates

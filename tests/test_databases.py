@@ -47,7 +47,7 @@ def slow(params):
 FORKING = """\
 import os, sys
 import alembic.command, optuna, scipy.optimize, scipy.stats, sqlalchemy
-import innerloop.studies.running, innerloop.integrations.optuna
+import innerloop.studies.run, innerloop.integrations.optuna
 from innerloop.cli.main import main
 
 for _ in range(int(sys.argv[1])):

@@ -18,7 +18,8 @@ import numpy as np
 import pytest
 
 import innerloop as il
-from innerloop.run.run import Result, maximize, minimize
+from innerloop.run.optimize import maximize, minimize
+from innerloop.run.result import Result
 
 SPACE = il.Space({"x": il.Real(-1.0, 1.0), "y": il.Real(0.0, 1.0), "k": il.Integer(1, 3)})
 SIX = il.Space({"a": il.Integer(1, 3), "b": il.Choice(["left", "right"])})
@@ -611,7 +612,7 @@ SCRIPT = """
     import sys, threading, time
     from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
     import innerloop as il
-    from innerloop.run.run import minimize
+    from innerloop.run.optimize import minimize
 
     def f(params):
         time.sleep(0.005)
@@ -765,7 +766,7 @@ def test_results_can_be_read():
 BAR = """
     import sys
     import innerloop as il
-    from innerloop.run.run import minimize
+    from innerloop.run.optimize import minimize
 
     values = iter([3.0, 0.125, None, 2.0, 1.0, 1.0])
     space = il.Space({"x": il.Real(0.0, 1.0)})
@@ -874,7 +875,7 @@ def test_an_optimizer_brings_its_own_settings():
     optimizer = il.Optimizer(SPACE, direction="maximize")
     with pytest.raises(il.InputError, match="minimize needs an optimizer of that direction"):
         minimize(bowl, optimizer, n_trials=1)
-    with pytest.raises(il.InputError, match="leave out seed, acquisition"):
+    with pytest.raises(il.InputError, match="leave out acquisition, seed"):
         maximize(bowl, optimizer, n_trials=1, acquisition="ucb", seed=1)
     with pytest.raises(il.InputError, match="f must be a function"):
         maximize("f", optimizer, n_trials=1)

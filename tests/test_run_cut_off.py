@@ -16,7 +16,7 @@ import pytest
 import innerloop as il
 from innerloop.optimizer import files
 from innerloop.run.failures import FailuresInARow
-from innerloop.run.run import maximize, minimize
+from innerloop.run.optimize import maximize, minimize
 
 SPACE = il.Space({"x": il.Real(-1.0, 1.0), "y": il.Real(0.0, 1.0), "k": il.Integer(1, 3)})
 SIX = il.Space({"a": il.Integer(1, 3), "b": il.Choice(["left", "right"])})
@@ -149,7 +149,7 @@ KILLED = """
     import os, signal, sys
     from concurrent.futures import ThreadPoolExecutor
     import innerloop as il
-    from innerloop.run.run import minimize
+    from innerloop.run.optimize import minimize
 
     path, calls = sys.argv[1], []
 

@@ -15,7 +15,7 @@ import pytest
 import innerloop as il
 from clusters import local_cluster
 from innerloop.run.dask_client import DaskExecutor
-from innerloop.run.run import minimize
+from innerloop.run.optimize import minimize
 
 SPACE = il.Space({"x": il.Real(-1.0, 1.0), "y": il.Real(0.0, 1.0), "k": il.Integer(1, 3)})
 PATIENCE = 60.0  # seconds until something that should have happened is taken to have not
@@ -150,7 +150,7 @@ SCRIPT = """
     import os
     from mpi4py.futures import MPIPoolExecutor
     import innerloop as il
-    from innerloop.run.run import minimize
+    from innerloop.run.optimize import minimize
 
     def f(params):
         if params["x"] < 0.2:

@@ -13,13 +13,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from innerloop import Choice, InputError, Integer, Optimizer, Real, Space
+from innerloop.run.loop import Pace
 from innerloop.studies.command import Command
 from innerloop.studies.errors import StorageError, StudyError
 from innerloop.studies.optimizers import optimizer_of
 from innerloop.studies.owners import is_dead, this_process
 from innerloop.studies.processes import Processes
 from innerloop.studies.results import tell_file, tell_rows
-from innerloop.studies.running import Plan, run
+from innerloop.studies.run import run
 from innerloop.studies.storage import open_storage, shown
 from innerloop.studies.study import Study, create_study, open_study, studies_in
 from innerloop.studies.targets import Function, TargetError, number, reported
@@ -175,7 +176,7 @@ def test_an_error_while_a_point_is_chosen_leaves_nothing_running(url):
 
     study.ask = choose
     with ThreadPoolExecutor(2) as executor, pytest.raises(ArithmeticError, match="no more points"):
-        run(study, Plan(5, 2), f=f, executor=executor)
+        run(study, 5, Pace(2), f=f, executor=executor)
     assert all(record.counts or record.lost for record in study.records())
     assert "running" not in [record.state for record in study.records()]
 
@@ -187,7 +188,7 @@ def test_failures_at_one_place_do_not_end_a_run(url):
     space = Space({"x": Real(0, 1)})
     study = create_study(url, "s", space=space, seed=0)
     with ThreadPoolExecutor(1) as executor:
-        ran = run(study, Plan(30, 1, max_failures=4), f=fails, executor=executor)
+        ran = run(study, 30, Pace(max_failures=4), f=fails, executor=executor)
     assert ran.stopped == "failures"
     places = []
     for record in study.records():

@@ -6,7 +6,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import innerloop as il
-from innerloop.run.run import minimize
+from innerloop.run.optimize import minimize
 
 SPACE = il.Space({"x": il.Real(0.0, 1.0), "k": il.Integer(0, 10**6)})
 THREADS = 5

@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from innerloop.maximizers.budget import Budget
     from innerloop.optimizer.optimizer import Optimizer
     from innerloop.optimizer.trials import Certificate, Prediction, Trial
-    from innerloop.run.run import Result, maximize, minimize
+    from innerloop.run.optimize import maximize, minimize, optimize
+    from innerloop.run.result import Result
     from innerloop.space.parameters import Choice, Integer, Real
     from innerloop.space.space import Space
     from innerloop.surrogate.fit import fit
@@ -87,6 +88,7 @@ __all__ = [
     "maximize",
     "measured_budget",
     "minimize",
+    "optimize",
     "posterior_draws",
     "prior_draws",
     "sobol_normal",
@@ -116,7 +118,8 @@ _MODULES = {
     "maximizers.budget": ("Budget",),
     "optimizer.optimizer": ("Optimizer",),
     "optimizer.trials": ("Certificate", "Prediction", "Trial"),
-    "run.run": ("Result", "maximize", "minimize"),
+    "run.optimize": ("maximize", "minimize", "optimize"),
+    "run.result": ("Result",),
     "space.parameters": ("Choice", "Integer", "Real"),
     "space.space": ("Space",),
     "surrogate.fit": ("fit",),

@@ -14,9 +14,10 @@ from innerloop.cli.options import STORAGE, STUDY, Direction
 from innerloop.cli.output import cell, message
 
 if TYPE_CHECKING:
+    from innerloop.run.loop import Pace
     from innerloop.run.workers import Submits
     from innerloop.studies.command import Command
-    from innerloop.studies.running import Plan, Ran
+    from innerloop.studies.run import Ran
     from innerloop.studies.study import Study
     from innerloop.studies.targets import Function
 
@@ -69,7 +70,7 @@ def run(
     _check_executor(executor, trial_timeout)
 
     from innerloop.cli.opening import open_study, opened, read_space
-    from innerloop.studies.running import Plan
+    from innerloop.run.loop import Pace
     from innerloop.studies.targets import Function
 
     known = read_space(space) or open_study(storage, study).space
@@ -77,25 +78,26 @@ def run(
     what = Function(target) if target is not None else _command(words, names)
     with _evaluating(what, executor, p, trial_timeout) as (f, workers):
         there = opened(storage, study, space=known, direction=direction, seed=seed)
-        run_and_report(there, Plan(n, p, timeout, max_failures), f, workers)
+        pace = Pace(p, timeout=timeout, max_failures=max_failures)
+        run_and_report(there, n, pace, f, workers)
 
 
 def run_and_report(
-    study: Study, plan: Plan, f: Callable[[dict[str, Any]], float], workers: Submits
+    study: Study, total: int, pace: Pace, f: Callable[[dict[str, Any]], float], workers: Submits
 ) -> None:
     """Run a study and say what came of it; ends the program if that is not good."""
-    from innerloop.studies.running import run as run_study
+    from innerloop.studies.run import run as run_study
 
     began = time.perf_counter()
-    ran = run_study(study, plan, f=f, executor=workers)
-    _summarize(study, ran, plan, time.perf_counter() - began)
+    ran = run_study(study, total, pace, f=f, executor=workers)
+    _summarize(study, ran, pace, time.perf_counter() - began)
     if ran.stopped == "interrupted":
         raise typer.Exit(130)
-    if ran.stopped == "failures":
+    if ran.stopped == "failures" or ran.stopped.startswith("executor"):
         raise typer.Exit(1)
 
 
-def _summarize(study: Study, ran: Ran, plan: Plan, seconds: float) -> None:
+def _summarize(study: Study, ran: Ran, pace: Pace, seconds: float) -> None:
     from innerloop.cli.opening import summary_of
 
     summary = summary_of(study)
@@ -107,15 +109,17 @@ def _summarize(study: Study, ran: Ran, plan: Plan, seconds: float) -> None:
         params = ", ".join(f"{name}={cell(value)}" for name, value in best.params.items())
         message(f"best: {best.value:.6g} (trial {best.id}) at {params}")
     reasons = {
-        "timeout": f"stopped after {plan.timeout} seconds",
+        "timeout": f"stopped after {pace.timeout} seconds",
         "interrupted": "interrupted: what was told is kept, and the same line goes on from there",
         "exhausted": "every point of the space has been tried",
         "elsewhere": "the rest is being run by other processes",
-        "failures": f"stopped after failures in a row at {plan.max_failures} different places, "
+        "failures": f"stopped after failures in a row at {pace.max_failures} different places, "
         f"which --max-failures sets: {ran.last_error}",
     }
     if ran.stopped in reasons:
         message(reasons[ran.stopped])
+    elif ran.stopped.startswith("executor"):
+        message(f"stopped by its {ran.stopped}")
     elif ran.last_error:
         message(f"last failure: {ran.last_error}")
 
@@ -168,9 +172,9 @@ def demo(
     from innerloop.cli import hartmann
     from innerloop.cli.opening import opened
     from innerloop.cli.pages import write
+    from innerloop.run.loop import Pace
     from innerloop.space.parameters import Real
     from innerloop.space.space import Space
-    from innerloop.studies.running import Plan
     from innerloop.studies.targets import Function
 
     name = _new_name()
@@ -179,7 +183,7 @@ def demo(
     target = Function(f"{hartmann.__name__}:{hartmann.hartmann6.__name__}")
     with _evaluating(target, "processes", p, None) as (f, workers):
         study = opened(STORAGE, name, space=space, direction=Direction.minimize, seed=seed)
-        run_and_report(study, Plan(n, p), f, workers)
+        run_and_report(study, n, Pace(p), f, workers)
     regret = (study.best().value or 0.0) - hartmann.MINIMUM
     message(f"the smallest value there is: {hartmann.MINIMUM:.6g}; found within {regret:.2g} of it")
     write(study, "report.html")

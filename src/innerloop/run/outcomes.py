@@ -1,21 +1,14 @@
-"""What came of a call of f: values as an optimizer takes them, or why there is none."""
+"""What came of a call of f: what it returned, or why it did not."""
 
 from __future__ import annotations
 
 import pickle
-import reprlib
 import traceback
 from concurrent.futures import BrokenExecutor, CancelledError, Future
-from contextlib import suppress
 from typing import Any, NamedTuple
 
 from innerloop.errors import InputError
-from innerloop.optimizer.optimizer import Optimizer
-from innerloop.optimizer.trials import Trial
 from innerloop.run.evaluate import evaluate
-
-_SHORT = reprlib.Repr()
-_SHORT.maxstring = _SHORT.maxother = 120
 
 
 class Outcome(NamedTuple):
@@ -79,32 +72,3 @@ def last_line(text: str | None) -> str:
     """The last line that says something: of a traceback, which exception it was."""
     lines = [line for line in (text or "").splitlines() if line.strip()]
     return lines[-1].strip() if lines else "no reason given"
-
-
-def tell(optimizer: Optimizer, trial: Trial, outcome: Outcome, *, alone: bool = False) -> Trial:
-    """Tell the optimizer what came of the trial; whatever is not a number is a failure.
-
-    alone: nothing else was running, so that an executor that broke was broken by this trial.
-    """
-    if outcome.exception is not None:
-        blamed = not outcome.cut_off or (alone and outcome.broken)
-        state = "failed" if blamed else "cancelled"
-        return give_up(optimizer, trial, state, describe(outcome.exception))
-    returned = outcome.returned
-    value, noise_sd = returned, None
-    if isinstance(returned, tuple) and len(returned) == 2 and returned[1] is not None:
-        value, noise_sd = returned
-    try:
-        optimizer.tell(trial.id, value, noise_sd=noise_sd)
-    except Exception:  # conversion of strange objects may raise anything
-        expected = "a number, or a tuple of a number and a noise_sd of 0 or above"
-        error = f"f must return {expected}, got {_SHORT.repr(returned)}"
-        return give_up(optimizer, trial, "failed", error)
-    return optimizer.trials[trial.id]
-
-
-def give_up(optimizer: Optimizer, trial: Trial, state: str, error: str) -> Trial:
-    """Tell the optimizer that the trial has no value, unless somebody else has told it one."""
-    with suppress(InputError):
-        optimizer.tell(trial.id, state=state, error=error)
-    return optimizer.trials[trial.id]

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from importlib.util import find_spec
 from typing import Any, Protocol
 
 from innerloop import checks
 from innerloop.errors import InputError
-from innerloop.optimizer.optimizer import Optimizer
 from innerloop.optimizer.trials import Trial
 
 # The speed is that of the whole run, not of its last seconds: trials may take hours.
@@ -42,7 +41,7 @@ class Display:
 class Bar(Display):
     """Trials done, best value so far, failures, time per ask, time elapsed and remaining."""
 
-    def __init__(self, optimizer: Optimizer, total: int) -> None:
+    def __init__(self, direction: str, trials: Iterable[Trial], total: int) -> None:
         from rich.console import Console
         from rich.progress import (
             BarColumn,
@@ -53,8 +52,8 @@ class Bar(Display):
             TimeRemainingColumn,
         )
 
-        self._better = min if optimizer.direction == "minimize" else max
-        values = [trial.value for trial in optimizer.trials if trial.value is not None]
+        self._better = min if direction == "minimize" else max
+        values = [trial.value for trial in trials if trial.value is not None]
         self._best = self._better(values, default=None)
         self._failed: dict[int, bool] = {}  # by trial, of those told during this run
         self._bar = Progress(
@@ -108,14 +107,21 @@ class Bar(Display):
             return
 
 
-def display(progress: bool | None, optimizer: Optimizer, total: int) -> Display:
-    """What shows the progress of a run of `total` trials: a bar, or nothing."""
+def display(progress: bool | None, direction: str, trials: Iterable[Trial], total: int) -> Display:
+    """What shows the progress of a run: a bar, or nothing.
+
+    Args:
+        progress: whether to show it; None for wherever that is possible.
+        direction: "minimize" or "maximize", for the best value so far.
+        trials: those from before the run.
+        total: how many trials the run has.
+    """
     checks.instance("progress", progress, bool | None, "True, False or None")
     installed = find_spec("rich") is not None
     if progress and not installed:
         raise InputError("progress=True needs the package rich: pip install rich")
     if progress or (progress is None and installed and _is_terminal(sys.stderr)):
-        return Bar(optimizer, total)
+        return Bar(direction, trials, total)
     return Display()
 
 

@@ -1,0 +1,106 @@
+"""What a run is given: settings, and checks that they make sense."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypedDict
+
+from innerloop import checks
+from innerloop.acquisition.lookahead import Lookahead
+from innerloop.acquisition.utility import Utility
+from innerloop.errors import InputError
+from innerloop.maximizers.maximizer import Maximizer
+from innerloop.optimizer.optimizer import Optimizer
+from innerloop.optimizer.trials import Trial
+from innerloop.run.dask_client import DaskExecutor, is_dask_client
+from innerloop.run.workers import Function, Submits
+from innerloop.space.space import Space
+from innerloop.surrogate.kernels import Kernel
+
+Callback = Callable[[Optimizer, Trial], Any]
+
+
+class OptimizerSettings(TypedDict, total=False):
+    """Those of `Optimizer`, for one that is made for a run."""
+
+    seed: int | None
+    initial: int | None
+    acquisition: str | Utility | Lookahead
+    form: str | None
+    way: str | None
+    maximizer: str | Maximizer | None
+    kernel: type[Kernel]
+    seconds: float | None
+    expire: float | None
+
+
+class RunSettings(OptimizerSettings, total=False):
+    """Those of `optimize`, but for the objectives."""
+
+    n_trials: int
+    batch_size: int
+    executor: Submits | None
+    refill: bool
+    timeout: float | None
+    callbacks: Sequence[Callback]
+    progress: bool | None
+    max_failures: int | None
+    fixed: Mapping[str, Any] | None
+    resume: bool
+
+
+@dataclass(frozen=True)
+class Share:
+    """Which trials a run has.
+
+    Args:
+        n_trials: how many, resumed ones among them.
+        fixed: values that some parameters have in all of them.
+        resume: whether to take up trials that nobody evaluates.
+    """
+
+    n_trials: int
+    fixed: Mapping[str, Any] | None = None
+    resume: bool = True
+
+    def __post_init__(self) -> None:
+        checks.count("n_trials", self.n_trials)
+        checks.instance("resume", self.resume, bool, "True or False")
+
+
+def the_objective(objectives: Mapping[str, str]) -> tuple[str, str]:
+    """The name and the direction of the one objective."""
+    checks.instance("objectives", objectives, Mapping, "a mapping from names to directions")
+    if len(objectives) != 1:
+        raise InputError(f"objectives must have one name and direction, got {dict(objectives)!r}")
+    return next(iter(objectives.items()))
+
+
+def the_optimizer(
+    space: Space | Optimizer, direction: str, settings: OptimizerSettings
+) -> Optimizer:
+    """A new optimizer of a space; or the one that was given, if it fits."""
+    given: dict[str, Any] = {name: each for name, each in settings.items() if each is not None}
+    if not isinstance(space, Optimizer):
+        checks.instance("space", space, Space, "a Space or an Optimizer")
+        return Optimizer(space, direction=direction, **given)
+    if given:
+        raise InputError(f"an Optimizer has its own settings: leave out {', '.join(given)}")
+    if space.direction != direction:
+        raise InputError(f"{direction} needs an optimizer of that direction, got {space!r}")
+    return space
+
+
+def the_executor(
+    f: Function, executor: Submits | None, callbacks: Sequence[Callback]
+) -> Submits | None:
+    """The executor, if everything is what it should be."""
+    checks.instance("f", f, Callable, "a function of params")
+    if isinstance(callbacks, str) or not isinstance(callbacks, Sequence):
+        raise InputError(f"callbacks must be a list of functions, got {callbacks!r}")
+    for callback in callbacks:
+        checks.instance("a callback", callback, Callable, "a function of optimizer and trial")
+    if executor is not None and not callable(getattr(executor, "submit", None)):
+        raise InputError(f"executor must have a method submit, got {executor!r}")
+    return DaskExecutor(executor) if is_dask_client(executor) else executor

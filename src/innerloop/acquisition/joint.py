@@ -104,8 +104,9 @@ class _MyopicEstimator:
         self.posterior = posterior
         self.pending = 0
         if pending is not None:
-            self.pending_paths = posterior.unchecked_belief(pending).paths
-            self.posterior = posterior.fantasize(pending)
+            belief = posterior.unchecked_belief(pending)
+            self.pending_paths = belief.paths
+            self.posterior = posterior.fantasize(pending, belief=belief)
             self.pending = pending.shape[0]
 
     def floats_per_set(self, m: int, q: int) -> int:

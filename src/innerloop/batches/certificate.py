@@ -12,7 +12,8 @@ gain; one that a budget has cut short has not found it, and gives no bound.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -77,17 +78,28 @@ def effort_for_one(problem: Problem) -> Effort:
 
 
 def upper_bound(filled: Filled, gains: Array, utility: Utility, problem: Problem) -> float | None:
-    """What no batch is worth more than, given what the queries of one add, (q,); None if unknown.
+    """What no batch is worth more than, given what the queries of one add; None if unknown.
 
     Never below the value of that batch, or above the most that any can be worth.
+
+    Args:
+        filled: the batch.
+        gains: (q,), what its queries add, one after the other.
+        utility: what they are worth.
+        problem: what the batch was filled for.
     """
-    value = float(gains.sum())
+    value, bound = float(gains.sum()), filled.bound
     if filled.largest is not None:
         bound = _over_candidates(filled.X, gains, filled.largest, utility, problem)
-    elif filled.bound is not None or problem.meter.is_spent:
-        bound = filled.bound
-    else:
-        bound = _by_search(filled, value, utility, problem)
+    elif bound is None and not problem.meter.is_spent:
+        for view in _views(filled, value, utility, problem):
+            top = _largest_gain(view)
+            if top is None:
+                return None
+            gain, error = problem.q * view.to_the_top(top), problem.q * top.error
+            if error <= _LARGEST_ERROR * (view.value + gain):
+                bound = view.value + gain
+                break
     return None if bound is None else max(min(bound, utility.most), value)
 
 
@@ -108,33 +120,58 @@ def _over_candidates(
     return min(usable, default=None)
 
 
-def _by_search(filled: Filled, value: float, utility: Utility, problem: Problem) -> float | None:
-    """The bound at the batch, or at the pending points alone where states do not resolve that."""
-    X, q, points = filled.X, len(filled.X), filled.points
+@dataclass(frozen=True, eq=False)
+class _View:
+    """Where a bound may be taken: L(X) + q max_x Delta(x; X) at a batch X, or at none.
+
+    value: L(X), 0 at none. states: given X. points: (N, d), to search the largest gain from.
+    problem: with the pending points that count. raises: whether to add what a slope at the end of
+    the search promises.
+    """
+
+    value: float
+    states: States
+    points: Array
+    problem: Problem
+    effort: Effort
+    search: Exchange
+    raises: bool
+
+    def objective(self, some: slice = ALL) -> Incremental:
+        """What a further query gains, in log space where there is one."""
+        log = self.states.utility.has_log_gain
+        return Incremental.of(self.states, log=log, chance=self.problem.chance, some=some)
+
+    def to_the_top(self, top: Top) -> float:
+        """The largest gain, with what there is left to climb."""
+        if not self.raises:
+            return top.gain
+        climb = left_to_climb(self.objective(), top.x, self.problem.domain)
+        return raised(top.gain, climb, self.states.utility.has_log_gain)
+
+
+def _views(filled: Filled, value: float, utility: Utility, problem: Problem) -> Iterator[_View]:
+    """At the batch; else beside the pending points alone, or without them.
+
+    The batch comes first, as gains are smallest there, if states resolve what it is worth.
+    """
+    X, points = filled.X, filled.points
     if points is None:
         size = effort_for_one(problem).pool
         points = scatter(problem.domain, problem.centers, size, problem.generator)
     points = np.concatenate([X, points])
     moves = _moves(X, utility, problem)
-    if q > 1 and _is_resolved(X, utility, problem, moves, _NOT_FAR):
+    if problem.q > 1 and _is_resolved(X, utility, problem, moves, _NOT_FAR):
         states = _states(X, utility, problem, moves)
-        top = _largest_gain(states, points, problem, _FURTHER_EFFORT, _FURTHER)
-        if top is None or q * top.error <= _LARGEST_ERROR * (value + q * top.gain):
-            return None if top is None else value + q * top.gain
-    if q > 1 and not starts_from_a_value(utility, problem):
-        return None
+        yield _View(value, states, points, problem, _FURTHER_EFFORT, _FURTHER, raises=False)
+    if problem.q > 1 and not starts_from_a_value(utility, problem):
+        return
     # Without the pending points nothing needs to be resolved, and gains are no smaller.
     alone = [replace(problem, pending=problem.pending[:0])] if np.isfinite(utility.empty) else []
-    nothing = points[:0]
+    nothing, effort = points[:0], effort_for_one(problem)
     for beside in (problem, *alone):
         states = _states(nothing, utility, beside, _moves(nothing, utility, beside))
-        top = _largest_gain(states, points, beside, effort_for_one(problem), SEARCH)
-        if top is None:
-            return None
-        climb = left_to_climb(_objective(states, beside), top.x, problem.domain)
-        if top.error <= _LARGEST_ERROR * (gain := raised(top.gain, climb, utility.has_log_gain)):
-            return q * gain
-    return None
+        yield _View(0.0, states, points, beside, effort, SEARCH, raises=True)
 
 
 def raised(gain: float, climb: float, log: bool) -> float:
@@ -150,12 +187,11 @@ class Top(NamedTuple):
     error: float
 
 
-def _largest_gain(
-    states: States, points: Array, problem: Problem, effort: Effort, search: Exchange
-) -> Top | None:
-    """The most that one more query adds, searched from points (N, d); None if cut short."""
-    log, domain = states.utility.has_log_gain, problem.domain
-    screen = Allowance(_objective(states, problem, _SCREENING_STATES), problem.meter)
+def _largest_gain(view: _View) -> Top | None:
+    """The most that one more query adds; None if the search was cut short."""
+    points, problem, effort = view.points, view.problem, view.effort
+    log, domain = view.states.utility.has_log_gain, problem.domain
+    screen = Allowance(view.objective(_SCREENING_STATES), problem.meter)
     if screen.affordable(len(points)) < len(points):
         return None
     with screen.spending(len(points)) as objective:
@@ -163,23 +199,17 @@ def _largest_gain(
     order = np.argsort(-rough, kind="stable")[: effort.spread_from]
     kernel = problem.posterior.gp.kernel
     starts = points[order][spread_out(points[order], kernel, effort.starts)][:, None]
-    allowance = Allowance(_objective(states, problem), problem.meter)
-    X, value = problem.suited(search)(allowance, starts, domain, problem.generator)
+    allowance = Allowance(view.objective(), problem.meter)
+    X, value = problem.suited(view.search)(allowance, starts, domain, problem.generator)
     if effort.to_the_top:
         tops, converge = X[: effort.to_the_top], problem.suited(CONVERGE)
         X, value = converge(allowance, tops, domain, problem.generator)
     if allowance.cut_short:
         return None
     gain = float(np.exp(value[0])) if log else float(value[0])
-    has_bar = states.utility.bar(states.floor) is not None
-    error = gain * states.relative_error(X[0, 0], log=log) if has_bar else 0.0
+    has_bar = view.states.utility.bar(view.states.floor) is not None
+    error = gain * view.states.relative_error(X[0, 0], log=log) if has_bar else 0.0
     return Top(X[0, 0], gain, error)
-
-
-def _objective(states: States, problem: Problem, some: slice = ALL) -> Incremental:
-    """What a further query gains, in log space where there is one."""
-    log = states.utility.has_log_gain
-    return Incremental.of(states, log=log, chance=problem.chance, some=some)
 
 
 def spread_out(points: Array, kernel: Kernel, number: int) -> list[int]:

@@ -70,9 +70,10 @@ def fill_by_default(utility: Utility, problem: Problem) -> Filled:
     if problem.q > 1 and (problem.chance is not None or not utility.can_refine):
         return fill_greedily(IncrementalRounds(utility, problem), BFGS(), problem)
     rounds = IncrementalRounds(utility, problem)
+    effort = effort_for_one(problem) if problem.q == 1 else EFFORT
+    maxima, pool = _local_maxima(problem, rounds, effort)
     if problem.q == 1:
-        return _single(rounds, problem)
-    maxima, pool = _local_maxima(problem, rounds, EFFORT)
+        return _single(maxima.X[: effort.to_the_top], pool, rounds, problem)
     candidates = _candidates(problem, maxima, pool)
     chosen = _choose(candidates, rounds.states, problem)
     if not is_resolved(chosen[0], utility, problem):
@@ -86,12 +87,9 @@ def fill_by_default(utility: Utility, problem: Problem) -> Filled:
     return Filled(X, gains=gains, points=points)
 
 
-def _single(rounds: IncrementalRounds, problem: Problem) -> Filled:
-    """The best single query: the highest of the local maxima, climbed to the top."""
-    effort = effort_for_one(problem)
-    maxima, pool = _local_maxima(problem, rounds, effort)
-    allowance = Allowance(rounds.exact, problem.meter)
-    tops, converge = maxima.X[: effort.to_the_top], problem.suited(CONVERGE)
+def _single(tops: Array, pool: Pool, rounds: IncrementalRounds, problem: Problem) -> Filled:
+    """The best single query: the highest of the local maxima (R, 1, d), climbed to the top."""
+    allowance, converge = Allowance(rounds.exact, problem.meter), problem.suited(CONVERGE)
     solution = converge(allowance, tops, problem.domain, problem.generator)
     x, value = first_new(problem, solution, pool, problem.taken, rounds.exact)
     if len(problem.pending) or not problem.meter.is_unlimited:

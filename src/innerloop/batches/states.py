@@ -70,7 +70,8 @@ class States:
     for the j-th fixed point; points: (j, d), fixed so far; floor: (m,), the utility each state
     holds, (1,) before anything is fixed, or None where the empty batch has no utility;
     log_weights: (m,), where z are no plain draws: logarithms of the states' weights; before: the
-    states that these extend.
+    states that these extend; last: the beliefs at the points that those did not have, one for each
+    outcome, if they were worked out.
     """
 
     utility: Utility
@@ -80,6 +81,7 @@ class States:
     floor: Array | None
     log_weights: Array | None = None
     before: States | None = None
+    last: tuple[Belief, ...] | None = None
 
     @staticmethod
     def start(
@@ -104,7 +106,11 @@ class States:
         if self.before is None:
             return self.posteriors
         new = self.points[len(self.before.points) :]
-        return tuple(posterior.fantasize(new) for posterior in self.before.given)
+        beliefs = self.last or (None,) * len(self.posteriors)
+        return tuple(
+            posterior.fantasize(new, belief=belief)
+            for posterior, belief in zip(self.before.given, beliefs, strict=True)
+        )
 
     @cached_property
     def _smallest(self) -> Array:
@@ -113,14 +119,14 @@ class States:
 
     def beliefs(self, X: Array) -> Beliefs:
         """What gains depend on at queries X (N, d)."""
+        if len(self.given) == 1:  # the axis of queries in a set of one becomes that of outcomes
+            one = self.given[0].unchecked_belief(X[:, None])
+            variance, loadings = one.cov[:, 0], one.loadings[:, 0, :, None]
+            return Beliefs(X, one.mean, variance, self._sd(variance), loadings, (one,))
         sources = tuple(each.unchecked_belief(X[:, None]) for each in self.given)
-        if len(sources) == 1:  # the axis of queries in a set of one becomes that of outcomes
-            mean, variance = sources[0].mean, sources[0].cov[:, 0]
-            loadings = sources[0].loadings[:, 0, :, None]
-        else:
-            mean = np.concatenate([each.mean for each in sources], axis=1)
-            variance = np.concatenate([each.cov[:, 0] for each in sources], axis=1)
-            loadings = np.stack([each.loadings[:, 0] for each in sources], axis=-1)
+        mean = np.concatenate([each.mean for each in sources], axis=1)
+        variance = np.concatenate([each.cov[:, 0] for each in sources], axis=1)
+        loadings = np.stack([each.loadings[:, 0] for each in sources], axis=-1)
         return Beliefs(X, mean, variance, self._sd(variance), loadings, sources)
 
     def many_beliefs(self, X: Array) -> Beliefs:
@@ -168,12 +174,13 @@ class States:
         outcome to hold; by default in all.
         """
         fixed = len(self.points) + len(points)
-        paths = [each.unchecked_belief(points).paths for each in self.given]
+        beliefs = tuple(each.unchecked_belief(points) for each in self.given)
+        paths = [belief.paths for belief in beliefs]
         mean = np.stack([path.mean for path in paths], axis=-1)
         residual = np.stack(
             [path.factor @ self.z[:, :fixed, k].T for k, path in enumerate(paths)], axis=-1
         )
-        return self._holding(points, mean, residual, succeeds)
+        return replace(self._holding(points, mean, residual, succeeds), last=beliefs)
 
     def update(
         self, beliefs: Beliefs, i: int, succeeds: NDArray[np.bool_] | None = None
@@ -231,7 +238,8 @@ class States:
         if len(self.posteriors) == 1:
             mean, residual = mean[..., 0], residual[..., 0]
         floor = self.utility.hold(self.floor, mean, residual, counts)
-        return replace(self, points=np.concatenate([self.points, points]), floor=floor, before=self)
+        fixed = np.concatenate([self.points, points])
+        return replace(self, points=fixed, floor=floor, before=self, last=None)
 
     def _covariances(self, beliefs: Beliefs, i: int) -> Array:
         """Covariance of every query with the i-th, given data and fixed points: (N, K)."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -133,7 +135,7 @@ def suggest(
         load_sobol()  # a budget is for the search, not for imports
         meter = Meter(limits)
         problem = Problem(posterior, q, waiting, where, meter, generator, plan.draws, chance)
-        filled = _fill(utility, plan, choice, problem)
+        filled = _filler(utility, plan, choice, problem)()
         gains, bound = filled.estimates, None
         if isinstance(utility, Utility):  # ES and KG are not submodular
             gains = gains_of(filled.X, utility, problem) if filled.gains is None else filled.gains
@@ -189,23 +191,25 @@ class _Plan:
         return _Plan(way, incremental, search, checks.count("draws", number))
 
 
-def _fill(
+def _filler(
     utility: Utility | Lookahead, plan: _Plan, candidates: Array | None, problem: Problem
-) -> Filled:
-    """A batch, filled in the way that was settled on."""
+) -> Callable[[], Filled]:
+    """What fills a batch in the way that was settled on."""
     if isinstance(utility, Utility) and plan.incremental:
         if candidates is not None and utility.monotone:
-            return choose_from(candidates, LazyGains(candidates, utility, problem), problem)
+            return partial(
+                choose_from, candidates, LazyGains(candidates, utility, problem), problem
+            )
         if candidates is None and plan.way == "default":
-            return fill_by_default(utility, problem)
+            return partial(fill_by_default, utility, problem)
         rounds: Rounds = IncrementalRounds(utility, problem)
     else:
         rounds = joint_rounds = JointRounds(utility, plan.maximizer, problem)
         if candidates is None and plan.way == "joint":
-            return fill_jointly(joint_rounds, plan.maximizer, problem)
+            return partial(fill_jointly, joint_rounds, plan.maximizer, problem)
     if candidates is not None:
-        return choose_from(candidates, PlainGains(candidates, rounds, problem), problem)
-    return fill_greedily(rounds, plan.maximizer, problem)
+        return partial(choose_from, candidates, PlainGains(candidates, rounds, problem), problem)
+    return partial(fill_greedily, rounds, plan.maximizer, problem)
 
 
 def _domain(domain: Domain | None, d: int) -> Domain:

@@ -148,13 +148,17 @@ class Posterior:
         )
         return self._append(points, self.unchecked_belief(points), values, variances)
 
-    def fantasize(self, X_new: Array, noise: float = 0.0) -> Posterior:
+    def fantasize(
+        self, X_new: Array, noise: float = 0.0, belief: Belief | None = None
+    ) -> Posterior:
         """Condition on X_new (p, d) having come out at its mean, observed with variance `noise`.
 
         The mean function stays as it is. The last p features of a query are then its loadings
-        on those outcomes: draws z (m, p) shift its mean by `loadings @ z.T`.
+        on those outcomes: draws z (m, p) shift its mean by `loadings @ z.T`. belief: that at X_new,
+        if it is at hand.
         """
-        belief, variances = self.unchecked_belief(X_new), np.full(X_new.shape[0], noise)
+        belief = self.unchecked_belief(X_new) if belief is None else belief
+        variances = np.full(X_new.shape[0], noise)
         fantasized = self.fantasized + len(variances)
         return self._append(X_new, belief, belief.mean, variances, fantasized)
 

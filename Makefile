@@ -7,13 +7,14 @@ VENV := .venv
 BENCH_VENV := .venv-bench
 INSTALL := -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help run test lint docs bench clean
+.PHONY: help run test lint docs paper bench clean
 
 help:
 	@echo "make run    minimize a function with 4 workers; writes innerloop.db, report.html"
 	@echo "make test   run the tests"
 	@echo "make lint   check style and types"
 	@echo "make docs   build the documentation into site/"
+	@echo "make paper  the paper's figures, at a small scale; writes paper-results/"
 	@echo "make bench  compare the core with BoTorch; installs torch"
 	@echo "make clean  remove the environments and everything that was built"
 
@@ -24,16 +25,20 @@ run: $(VENV)/installed-run
 # BLAS would only get into each other's way.
 test: export OMP_NUM_THREADS = 1
 test: export OPENBLAS_NUM_THREADS = 1
-test: $(VENV)/installed-dev
+test: $(VENV)/installed-dev $(VENV)/installed-paper
 	$(VENV)/bin/python -m pytest -n 3 --dist worksteal
 
-lint: $(VENV)/installed-dev
+lint: $(VENV)/installed-dev $(VENV)/installed-paper
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
 
 docs: $(VENV)/installed-dev
 	NO_MKDOCS_2_WARNING=1 $(VENV)/bin/mkdocs build --strict --quiet
+
+paper: $(VENV)/installed-paper
+	$(VENV)/bin/innerloop-paper run all --scale small
+	$(VENV)/bin/innerloop-paper page --scale small --output paper-results/results.md
 
 bench: $(BENCH_VENV)/installed-bench
 	$(BENCH_VENV)/bin/python benchmarks/core.py
@@ -49,15 +54,19 @@ $(BENCH_VENV)/bin/python:
 	$(PYTHON) -m venv $(BENCH_VENV)
 
 $(VENV)/installed-run: pyproject.toml | $(VENV)/bin/python
-	$(VENV)/bin/python $(INSTALL) --editable '.[experiments,study]'
+	$(VENV)/bin/python $(INSTALL) --editable '.[study]'
 	@touch $@
 
 $(VENV)/installed-dev: pyproject.toml | $(VENV)/bin/python
-	$(VENV)/bin/python $(INSTALL) --editable '.[dev,experiments,study]'
+	$(VENV)/bin/python $(INSTALL) --editable '.[dev,study]'
 	@touch $@ $(VENV)/installed-run
 
+$(VENV)/installed-paper: pyproject.toml paper/pyproject.toml | $(VENV)/bin/python
+	$(VENV)/bin/python $(INSTALL) --editable . --editable ./paper
+	@touch $@
+
 # torch comes first and on its own, so that botorch takes this version and not another.
-$(BENCH_VENV)/installed-bench: pyproject.toml | $(BENCH_VENV)/bin/python
+$(BENCH_VENV)/installed-bench: pyproject.toml paper/pyproject.toml | $(BENCH_VENV)/bin/python
 	$(BENCH_VENV)/bin/python $(INSTALL) torch==2.13.0
-	$(BENCH_VENV)/bin/python $(INSTALL) --editable '.[bench,experiments,study]'
+	$(BENCH_VENV)/bin/python $(INSTALL) --editable '.[bench,study]' --editable ./paper
 	@touch $@

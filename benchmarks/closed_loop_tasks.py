@@ -16,7 +16,7 @@ from scipy.optimize import minimize
 from scipy.stats import qmc
 
 import innerloop as il
-from innerloop.experiments import functions
+from innerloop_paper import functions
 
 Point = dict[str, float | int | str]
 

@@ -1,6 +1,6 @@
 """How time and memory of `suggest` grow with the observations n and the batch size q.
 
-    python benchmarks/scaling.py                 # needs the `experiments` extra for the plot
+    python benchmarks/scaling.py                 # needs Matplotlib for the plot
 
 Defaults of `suggest`, one thread, d = 6. Time is the best of a few calls with the same seed,
 median over the seeds. Memory is the peak of what `suggest` allocates beyond the posterior that it

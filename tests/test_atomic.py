@@ -8,7 +8,6 @@ import pytest
 
 import innerloop as il
 from innerloop.atomic import write_bytes, write_text
-from innerloop.experiments.store import Store
 from innerloop.report.report import write_report
 
 
@@ -20,18 +19,10 @@ def report(path):
     write_report(il.Optimizer(il.Space({"x": il.Real(0.0, 1.0)}), seed=0), path)
 
 
-def draw(path):
-    from innerloop.experiments import style
-
-    style.save(style.new_figure(), path)
-
-
 WRITERS = {
     "text.txt": lambda path: write_text(path, "é\n"),
     "o.json": save,
     "report.html": report,
-    "results.tar.xz": lambda path: Store(path.parent / "none").pack([], path),
-    "figure.svg": draw,
 }
 
 

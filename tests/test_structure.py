@@ -28,7 +28,6 @@ LAYERS = [
     "integrations",
     "studies",
     "report",
-    "experiments",
     "cli",
 ]
 

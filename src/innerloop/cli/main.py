@@ -12,7 +12,7 @@ try:
 except ImportError:
     sys.exit("the command innerloop needs more packages: pip install 'innerloop[study]'")
 
-from innerloop.cli import pages, paper, running, trials
+from innerloop.cli import pages, running, trials
 from innerloop.cli.output import message
 from innerloop.errors import InnerLoopError
 
@@ -36,7 +36,6 @@ for command in (
     running.demo,
 ):
     app.command()(command)
-app.add_typer(paper.paper)
 
 
 def main(arguments: list[str] | None = None) -> Any:

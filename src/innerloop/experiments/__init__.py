@@ -1,1 +1,0 @@
-"""The paper's experiments: tasks, a runner that resumes, figures and claims."""

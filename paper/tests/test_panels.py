@@ -179,3 +179,18 @@ def test_runs_seen_at_other_times_are_refused():
     results[0].table["evaluations"][1] += 1
     with pytest.raises(InputError, match="same numbers of evaluations"):
         draw(results, "3")
+
+
+@pytest.mark.parametrize("columns", [1, 2])
+def test_the_legend_lies_within_the_figure(columns):
+    results = [
+        result
+        for k in range(columns)
+        for result in compared(seed=k, trials=2, budget=2 ** (12 + 2 * k))[0]
+    ]
+    figure = draw(results, "3")
+    figure.draw_without_rendering()
+    legend = figure.legends[0].get_window_extent()
+    assert figure.bbox.x0 <= legend.x0 < legend.x1 <= figure.bbox.x1
+    assert legend.y1 <= figure.bbox.y1
+    assert all(axes.get_window_extent().y1 < legend.y0 for axes in visible(figure))

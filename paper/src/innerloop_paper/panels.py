@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _PANEL_WIDTH, _PANEL_HEIGHT = 2.7, 1.5
+# Below this width a legend has two columns, and takes so much more height.
+_NARROW, _LONG_LEGEND = 5.0, 0.3
 
 
 @styled
@@ -46,9 +48,9 @@ def _drawn(places: Sequence[Place], *, forms: bool) -> Figure:
     """The figure with all places, and one legend above them."""
     rows = sorted({place.row for place in places})
     columns = sorted({place.column for place in places})
-    figure = new_figure(
-        min(WIDTH, 0.7 + _PANEL_WIDTH * len(columns)), 0.95 + _PANEL_HEIGHT * len(rows)
-    )
+    width = min(WIDTH, 0.7 + _PANEL_WIDTH * len(columns))
+    legend = 0.95 + (_LONG_LEGEND if width < _NARROW else 0.0)
+    figure = new_figure(width, legend + _PANEL_HEIGHT * len(rows))
     same = len({place.runs.panel.evaluations for place in places}) == 1
     grid = figure.subplots(
         *(len(rows), len(columns)), sharey="row", sharex="all" if same else "none", squeeze=False
@@ -126,4 +128,6 @@ def _legend(figure: Figure, places: Sequence[Place], *, forms: bool) -> None:
         for label, like in (("joint form", "greedy"), ("incremental form", "joint")):
             handles.append(Line2D([], [], color=MUTED, label=label, linestyle=DASHES[like]))
     columns = len(handles) if forms else len({maximizer for maximizer, _ in shown})
+    if figure.get_figwidth() < _NARROW:
+        columns = 2
     figure.legend(handles=handles, loc="outside upper center", ncols=columns, columnspacing=1.6)

@@ -21,11 +21,15 @@ except ImportError as error:
     raise ImportError("InnerLoopSampler needs Optuna: pip install 'innerloop[study]'") from error
 
 from innerloop import checks
+from innerloop.acquisition.lookahead import Lookahead
+from innerloop.acquisition.utility import Utility
 from innerloop.errors import InputError
 from innerloop.integrations.optuna_memory import Memory
+from innerloop.integrations.optuna_private import latest_trials, listed_trials
 from innerloop.integrations.optuna_settled import Ask, Choice, settled
 from innerloop.integrations.optuna_space import (
     at_quantile,
+    contains,
     distribution_of,
     external,
     searchable,
@@ -38,8 +42,10 @@ from innerloop.integrations.optuna_trials import (
     running,
 )
 from innerloop.linalg import one_blas_thread
+from innerloop.maximizers.maximizer import Maximizer
 from innerloop.optimizer.settings import Settings, default_initial
 from innerloop.space.space import Space
+from innerloop.surrogate.kernels import Kernel, Matern52
 
 # Values of a parameter in so many consecutive trials that start a study are evenly spread.
 _SPREAD = 16
@@ -48,24 +54,36 @@ _SPREAD = 16
 class InnerLoopSampler(BaseSampler):
     """Gaussian process and batch acquisition functions, as `innerloop.Optimizer` uses them.
 
-    space: the parameters, if they are known beforehand; all trials are points of it, from the first
-    one on, with its fixed values and within its constraints. seed: with the number of a trial it
-    settles what is chosen, so that a study on disk that is resumed goes on exactly as it would
-    have; drawn at random if None. n_startup_trials: trials that have to be finished before the
-    model is used; by default some that suit the space.
-    acquisition: "ei", "pi", "sr", "ucb", "es" or "kg"; form, way and maximizer as in
-    `innerloop.suggest`. seconds: about how long a choice may take; by default until the maximizer
-    converges, which takes milliseconds, tens of them with "kg" and "es", and some hundred with "es"
-    where parameters are discrete. expire: seconds after which a running trial no longer counts as
-    pending, for workers that die. independent_sampler: chooses what comes before the model and
-    all parameters that are not in every trial; by default these are spread evenly, and modelled
-    given the values that the trial has already, once there are results with them.
-
     Running trials are pending points, also those of other processes on the same storage; of trials
     that choose one point at the same moment, all but one at most choose again. Failed trials,
     values that are not finite and trials that violate a constraint make their surroundings less
-    attractive (with "ei" and "pi"). A pruned trial counts with its last value, moved between the
+    attractive (with EI and PI). A pruned trial counts with its last value, moved between the
     median and the worst of the complete ones.
+
+    What is learned is kept in the study, where other processes find it, unless the class of kernel
+    is one that they cannot import. Samplers with other kernels pass it over.
+
+    Args:
+        space: the parameters, if they are known beforehand; all trials are points of it, from the
+            first one on, with its fixed values and within its constraints.
+        seed: with the number of a trial it settles what is chosen, so that a study on disk that is
+            resumed goes on exactly as it would have; drawn at random if None.
+        n_startup_trials: trials that have to be finished before the model is used; by default some
+            that suit the space.
+        acquisition: "ei", "pi", "sr", "ucb", "es" or "kg"; or a `Utility` or the like, of values
+            as the model sees them: larger is better, with mean 0 and standard deviation 1.
+        form: as in `innerloop.suggest`.
+        way: as in `innerloop.suggest`.
+        maximizer: as in `innerloop.suggest`, a name or an instance.
+        kernel: the class of kernel that the model has, such as `Matern52`.
+        seconds: about how long a choice may take, fits included; by default until searches
+            converge, which takes milliseconds, tens of them with "kg" and "es", and some hundred
+            with "es" where parameters are discrete.
+        expire: seconds after which a running trial no longer counts as pending, for workers that
+            die.
+        independent_sampler: chooses what comes before the model and all parameters that are not in
+            every trial; by default these are spread evenly, and modelled given the values that the
+            trial has already, once there are results with them.
     """
 
     def __init__(
@@ -74,10 +92,11 @@ class InnerLoopSampler(BaseSampler):
         space: Space | None = None,
         seed: int | None = None,
         n_startup_trials: int | None = None,
-        acquisition: str = "ei",
+        acquisition: str | Utility | Lookahead = "ei",
         form: str | None = None,
         way: str | None = None,
-        maximizer: str | None = None,
+        maximizer: str | Maximizer | None = None,
+        kernel: type[Kernel] = Matern52,
         seconds: float | None = None,
         expire: float | None = None,
         independent_sampler: BaseSampler | None = None,
@@ -100,6 +119,7 @@ class InnerLoopSampler(BaseSampler):
             form=form,
             way=way,
             maximizer=maximizer,
+            kernel=kernel,
             seconds=seconds,
             initial=1,
             expire=expire,
@@ -119,14 +139,26 @@ class InnerLoopSampler(BaseSampler):
             self._independent.reseed_rng()
 
     def before_trial(self, study: Study, trial: FrozenTrial) -> None:
-        """Tell the independent sampler, if there is one."""
+        """Tell the independent sampler, if there is one.
+
+        Args:
+            study: the study.
+            trial: a trial that has just begun.
+        """
         if self._independent is not None:
             self._independent.before_trial(study, trial)
 
     def after_trial(
         self, study: Study, trial: FrozenTrial, state: TrialState, values: Sequence[float] | None
     ) -> None:
-        """Tell the independent sampler, if there is one."""
+        """Tell the independent sampler, if there is one.
+
+        Args:
+            study: the study.
+            trial: a trial that is about to finish.
+            state: what it will be.
+            values: what came of it, if anything did.
+        """
         if self._independent is not None:
             self._independent.after_trial(study, trial, state, values)
 
@@ -139,18 +171,35 @@ class InnerLoopSampler(BaseSampler):
     def infer_relative_search_space(
         self, study: Study, trial: FrozenTrial
     ) -> dict[str, BaseDistribution]:
-        """Those of the space, or of parameters that all complete trials have, as they are now."""
+        """Distributions of the space, or of parameters that all complete trials have.
+
+        Args:
+            study: the study, of one objective.
+            trial: the trial that asks.
+
+        Returns:
+            The distributions as they are now, by name.
+        """
         _refuse_several_objectives(study)
         if self._space is not None:
             return self.distributions
-        trials = study._get_trials(deepcopy=False, use_cache=True)
+        trials = listed_trials(study)
         with self._lock:
             return self._memory_of(Ask(study, trial, trials)).common_space(trials)
 
     def sample_relative(
         self, study: Study, trial: FrozenTrial, search_space: dict[str, BaseDistribution]
     ) -> dict[str, Any]:
-        """Values for the whole search space, which others see as pending from now on."""
+        """Values for the whole search space, which others see as pending from now on.
+
+        Args:
+            study: the study, of one objective.
+            trial: the trial that asks.
+            search_space: distributions by name.
+
+        Returns:
+            Values by name, of all parameters that the model chooses; none before there is one.
+        """
         _refuse_several_objectives(study)
         space = {name: each for name, each in search_space.items() if searchable(each)}
         if not space:
@@ -158,7 +207,7 @@ class InnerLoopSampler(BaseSampler):
         startup = default_initial(len(space)) if self._startup is None else self._startup
         with self._lock, one_blas_thread():  # other processes want the other cores
             # What others plan may have changed since any list of trials was kept.
-            trials = study._get_trials(deepcopy=False, use_cache=False)
+            trials = latest_trials(study)
             known = known_of(trial)
 
             def choose(ask: Ask) -> Choice | None:
@@ -175,7 +224,17 @@ class InnerLoopSampler(BaseSampler):
         param_name: str,
         param_distribution: BaseDistribution,
     ) -> Any:
-        """A value for a parameter that is not in every trial, or that comes before the model."""
+        """A value for a parameter that is not in every trial, or that comes before the model.
+
+        Args:
+            study: the study, of one objective.
+            trial: the trial that asks.
+            param_name: the parameter's.
+            param_distribution: what to choose from.
+
+        Returns:
+            The value.
+        """
         _refuse_several_objectives(study)
         if self._independent is not None:
             return self._independent.sample_independent(
@@ -183,8 +242,7 @@ class InnerLoopSampler(BaseSampler):
             )
         if searchable(param_distribution):
             with self._lock, one_blas_thread():
-                trials = study._get_trials(deepcopy=False, use_cache=True)
-                ask = Ask(study, trial, trials)
+                ask = Ask(study, trial, listed_trials(study))
                 chosen = self._given_the_others(ask, param_name, param_distribution)
             if param_name in chosen:
                 return chosen[param_name]
@@ -200,7 +258,7 @@ class InnerLoopSampler(BaseSampler):
         memory, known = self._memory_of(ask), known_of(ask.trial)
         if not known.planned and memory.common_space(ask.trials):
             return {}  # the study has just started
-        if name in known.planned and distribution._contains(known.planned[name]):
+        if name in known.planned and contains(distribution, known.planned[name]):
             return {name: external(distribution, known.planned[name])}
         if not any(name in each.params for each in complete(ask.trials)):
             return {}
@@ -228,7 +286,9 @@ class InnerLoopSampler(BaseSampler):
         model = self._memory_of(ask).model(space)
         finished = model.finished(ask.trials)
         sign = 1.0 if ask.study.direction == StudyDirection.MAXIMIZE else -1.0
-        belief = model.believe(ask.study, finished, sign) if len(finished) >= startup else None
+        if len(finished) < startup:
+            return None
+        belief = model.believe(ask.study, finished, sign, self._settings)
         if belief is None:
             return None
         others = running(ask.trials, but=ask.trial, expire=self._settings.expire)

@@ -11,8 +11,12 @@ from typing import Any
 from optuna.exceptions import StorageInternalError
 from optuna.study import Study
 
+from innerloop.errors import InputError
+from innerloop.integrations.optuna_private import storage_of, study_id_of
 from innerloop.optimizer.learn import Learned, Results, learn
+from innerloop.optimizer.plain import class_name
 from innerloop.space.space import Space
+from innerloop.surrogate.kernels import Kernel, Matern52
 
 _LEARNED = "innerloop:learned"
 _VERSION = 1
@@ -22,9 +26,12 @@ _LONGEST = 60_000
 
 @dataclass(frozen=True)
 class SharedLearning:
-    """What a study holds of the parameters of a space, under a name that they share.
+    """What a study holds of the parameters of a space.
 
-    identity: tells their present ranges from others.
+    Args:
+        name: that under which the study holds it, the same for the same parameters.
+        identity: tells their present ranges from others.
+        d: how many coordinates the space has.
     """
 
     name: str
@@ -33,29 +40,64 @@ class SharedLearning:
 
     @staticmethod
     def of(space: Space, names: Iterable[str]) -> SharedLearning:
-        """What is learned of the parameters of those names."""
+        """What is learned of the parameters of a space.
+
+        Args:
+            space: the space.
+            names: those of its parameters that vary.
+
+        Returns:
+            Where the study holds it.
+        """
         name = f"{_LEARNED}:{_digest(sorted(names))}"
         return SharedLearning(name, _digest(space.to_dict()), space.d)
 
     def learn(
-        self, study: Study, numbers: tuple[int, ...], results: Results, sign: float
+        self,
+        study: Study,
+        numbers: tuple[int, ...],
+        results: Results,
+        sign: float,
+        *,
+        kernel: type[Kernel] = Matern52,
+        seconds: float | None = None,
     ) -> Learned:
-        """Hyperparameters, as the study has them or learned now, going on from what it has."""
-        stored = self._stored(study)
+        """Hyperparameters, as the study has them or learned now, going on from what it has.
+
+        Args:
+            study: the study.
+            numbers: those of the trials that the results are of.
+            results: what came of them.
+            sign: 1 if large values are good, -1 if small ones are.
+            kernel: the kind of kernel; what was learned with another kind is passed over.
+            seconds: as in `learn`.
+
+        Returns:
+            What was learned, with that kind of kernel.
+        """
+        kind = _name_of(kernel)
+        stored = self._stored(study, kind)
         before = Learned.from_dict(stored["learned"]) if stored else None
         trials = _digest(numbers)
         if before is not None and stored["space"] == self.identity:
             is_due = before.is_due(len(results.values))
             if stored["trials"] == trials or not is_due:
                 return before
-        learned = learn(results, sign, before)
-        self._store(study, {"trials": trials, "learned": learned.to_dict()})
+        learned = learn(results, sign, before, kernel=kernel, seconds=seconds)
+        if kind is not None:
+            content = {"kernel": kind, "trials": trials, "learned": learned.to_dict()}
+            self._store(study, content)
         return learned
 
-    def _stored(self, study: Study) -> dict[str, Any]:
+    def _stored(self, study: Study, kind: str | None) -> dict[str, Any]:
         """What was learned last of these parameters, maybe with other ranges; may be empty."""
-        stored = study._storage.get_study_system_attrs(study._study_id).get(self.name) or {}
-        known = stored.get("version") == _VERSION and stored["d"] == self.d
+        attributes = storage_of(study).get_study_system_attrs(study_id_of(study))
+        stored: dict[str, Any] = attributes.get(self.name) or {}
+        known = (
+            stored.get("version") == _VERSION
+            and stored["d"] == self.d
+            and stored.get("kernel", _name_of(Matern52)) == kind  # there was no other once
+        )
         return stored if known else {}
 
     def _store(self, study: Study, content: dict[str, Any]) -> None:
@@ -63,7 +105,15 @@ class SharedLearning:
         if len(repr(whole)) <= _LONGEST:
             # A database that is busy just now loses nothing that could not be learned again.
             with contextlib.suppress(StorageInternalError):
-                study._storage.set_study_system_attr(study._study_id, self.name, whole)
+                storage_of(study).set_study_system_attr(study_id_of(study), self.name, whole)
+
+
+def _name_of(kernel: type[Kernel]) -> str | None:
+    """A kind of kernel as other processes can find it; None if they cannot."""
+    try:
+        return class_name(kernel)
+    except InputError:
+        return None
 
 
 def _digest(content: object) -> str:

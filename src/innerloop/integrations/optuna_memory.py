@@ -11,6 +11,7 @@ from optuna.study import Study
 from optuna.trial import FrozenTrial
 
 from innerloop.integrations.optuna_model import Model
+from innerloop.integrations.optuna_private import storage_of, study_id_of, trial_id_of
 from innerloop.integrations.optuna_trials import common_space, complete
 from innerloop.space.space import Space
 
@@ -19,24 +20,46 @@ _MODELS, _SPACES = 8, 64
 
 
 class Memory:
-    """Search spaces and models of one study, the latest ones; whole: its space, if it is known."""
+    """The latest search spaces and models of one study.
+
+    Args:
+        study: the study.
+        trials: those that it has.
+        whole: its space, if that is known.
+    """
 
     def __init__(
         self, study: Study, trials: Sequence[FrozenTrial], whole: Space | None = None
     ) -> None:
         self._whole = whole
-        self._storage, self._identity = study._storage, _identity(study, trials)
+        self._storage, self._identity = storage_of(study), _identity(study, trials)
         self._models: OrderedDict[str, Model] = OrderedDict()
         self._spaces: OrderedDict[Any, dict[str, BaseDistribution]] = OrderedDict()
 
     def is_of(self, study: Study, trials: Sequence[FrozenTrial]) -> bool:
-        """Whether that is the study, which has these trials."""
-        return study._storage is self._storage and _identity(study, trials) == self._identity
+        """Whether that is the study.
+
+        Args:
+            study: any study.
+            trials: those that it has.
+
+        Returns:
+            Whether what is remembered is of that study.
+        """
+        return storage_of(study) is self._storage and _identity(study, trials) == self._identity
 
     def common_space(
         self, trials: Sequence[FrozenTrial], having: Iterable[str] = ()
     ) -> dict[str, BaseDistribution]:
-        """Parameters that are in all complete trials, of those with all parameters in `having`."""
+        """Parameters that are in all complete trials.
+
+        Args:
+            trials: all of the study.
+            having: only trials with all these parameters count.
+
+        Returns:
+            Distributions that a model can search, by name.
+        """
         told = complete(trials)
         # Complete trials become more and never change: their number says which they are.
         key = len(told), frozenset(having)
@@ -45,7 +68,14 @@ class Memory:
         return dict(self._spaces[key])
 
     def model(self, space: Mapping[str, BaseDistribution]) -> Model:
-        """The model of a search space."""
+        """The model of a search space.
+
+        Args:
+            space: distributions by name, in any order.
+
+        Returns:
+            The same model as before, if it is one of the latest.
+        """
         ordered = dict(sorted(space.items()))
         key = repr(ordered)
         if key not in self._models:
@@ -56,7 +86,8 @@ class Memory:
 
 def _identity(study: Study, trials: Sequence[FrozenTrial]) -> tuple[Any, ...]:
     """What tells a study of a storage from others, also from one with its number, deleted."""
-    return study._study_id, *((trial._trial_id, trial.datetime_start) for trial in trials[:1])
+    first = ((trial_id_of(trial), trial.datetime_start) for trial in trials[:1])
+    return study_id_of(study), *first
 
 
 def _remember(memory: OrderedDict[Any, Any], key: Any, value: Any, most: int) -> None:

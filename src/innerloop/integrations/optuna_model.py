@@ -27,14 +27,26 @@ from innerloop.types import Array
 
 
 class Place(NamedTuple):
-    """A point of the space, as a trial with its values and by its coordinates (d,)."""
+    """A point of the space.
+
+    Args:
+        trial: a trial with its values.
+        x: its coordinates (d,).
+    """
 
     trial: Trial
     x: Array
 
 
 class Finished(NamedTuple):
-    """A finished trial of this space; value is None if it failed."""
+    """A finished trial of this space.
+
+    Args:
+        number: that of the trial.
+        place: where it was evaluated.
+        value: None if it failed.
+        pruned: whether the value is the last one before the trial was pruned.
+    """
 
     number: int
     place: Place
@@ -44,14 +56,27 @@ class Finished(NamedTuple):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Belief(Learned):
-    """What was learned, with the posterior given the results of some trials, computed once."""
+    """What was learned, with the posterior given the results of some trials, computed once.
+
+    Args:
+        numbers: those of the trials.
+        results: what came of them.
+        given_results: the posterior given these.
+    """
 
     numbers: tuple[int, ...]
     results: Results
     given_results: Posterior
 
     def posterior(self, results: Results) -> Posterior:
-        """The belief given its results."""
+        """The belief given results; that of its own is at hand.
+
+        Args:
+            results: any.
+
+        Returns:
+            The posterior.
+        """
         return self.given_results if results is self.results else super().posterior(results)
 
 
@@ -59,8 +84,11 @@ class Model:
     """Learns from the trials that have all parameters of a space, within their present ranges.
 
     Results outside these are left out: a value that cannot be chosen any more must not count as
-    the best one, and moving it to the nearest end would put a wrong value there. whole: a space
-    with these parameters that may have fixed values and constraints besides.
+    the best one, and moving it to the nearest end would put a wrong value there.
+
+    Args:
+        distributions: those of the parameters, by name.
+        whole: a space with these parameters that may have fixed values and constraints besides.
     """
 
     def __init__(
@@ -76,7 +104,14 @@ class Model:
         self._belief: Belief | None = None
 
     def finished(self, trials: Sequence[FrozenTrial]) -> list[Finished]:
-        """Finished trials that lie in the space, by number."""
+        """Finished trials that lie in the space.
+
+        Args:
+            trials: all of the study.
+
+        Returns:
+            Those that are finished and in the space, in the same order.
+        """
         known = self._finished
         for trial in trials:
             if trial.number not in known and trial.state.is_finished():
@@ -87,7 +122,14 @@ class Model:
         return [each for each in found if each is not None]
 
     def place(self, trial: FrozenTrial) -> Place | None:
-        """Where a trial is or will be evaluated; None if that is not known, or not in the space."""
+        """Where a trial is or will be evaluated.
+
+        Args:
+            trial: one of any state.
+
+        Returns:
+            The place; None if that is not known, or not in the space.
+        """
         known = known_of(trial)
         try:
             values = self.space.check({name: self._value(name, known) for name in self._parameters})
@@ -96,22 +138,47 @@ class Model:
         return Place(Trial(trial.number, values), self.space.encode(values))
 
     def places(self, trials: Iterable[FrozenTrial]) -> list[Place]:
-        """Where trials will be evaluated, of those for which that is known."""
+        """Where trials will be evaluated.
+
+        Args:
+            trials: those that are under way.
+
+        Returns:
+            The places, of those for which that is known.
+        """
         return [place for trial in trials if (place := self.place(trial)) is not None]
 
     def held(self, known: Known) -> dict[str, Any]:
-        """Values that some parameters keep while the others are chosen, if they are in range."""
+        """Values that some parameters keep while the others are chosen.
+
+        Args:
+            known: what is known of the trial that asks.
+
+        Returns:
+            Those of the values that are in range, by name as the space knows them.
+        """
         held = {}
         for name, parameter in self._parameters.items():
             with contextlib.suppress(InputError, KeyError):
                 held[name] = parameter.check(name, self._value(name, known))
         return held
 
-    def believe(self, study: Study, finished: Sequence[Finished], sign: float) -> Belief | None:
-        """What the finished trials teach; None if there is no value among them.
+    def believe(
+        self, study: Study, finished: Sequence[Finished], sign: float, settings: Settings
+    ) -> Belief | None:
+        """What the finished trials teach.
 
         Learned once for given trials, by whichever process comes first: the others find it in the
         study, and so does one that resumes it.
+
+        Args:
+            study: the study.
+            finished: its finished trials that lie in the space.
+            sign: 1 if large values are good, -1 if small ones are.
+            settings: the same at every call; `kernel` and `seconds` of them count.
+
+        Returns:
+            The belief; None if there is no value among the trials.
         """
         numbers = tuple(each.number for each in finished)
         if self._belief is not None and self._belief.numbers == numbers:
@@ -119,7 +186,9 @@ class Model:
         results = self._results(finished, sign)
         if not len(results.values):
             return None
-        learned = self._learning.learn(study, numbers, results, sign)
+        learned = self._learning.learn(
+            study, numbers, results, sign, kernel=settings.kernel, seconds=settings.seconds
+        )
         self._belief = Belief(
             **{each.name: getattr(learned, each.name) for each in fields(learned)},
             numbers=numbers,
@@ -141,8 +210,18 @@ class Model:
     ) -> Trial:
         """A trial with values of all parameters, the best to try beside what is pending.
 
-        held: values of parameters that are not to be chosen. others: how many other points are
-        being chosen at this moment; the last of a batch of one more is taken.
+        Args:
+            belief: what the finished trials teach.
+            settings: how to choose.
+            held: values of parameters that are not to be chosen.
+            finished: finished trials that lie in the space.
+            pending: where trials will be evaluated.
+            others: how many other points are being chosen at this moment; the last of a batch of
+                one more is taken.
+            started: when the ask began, by `time.perf_counter`.
+
+        Returns:
+            The trial, with what is expected of it.
         """
         if len(held) == len(self.distributions):
             return Trial(0, dict(held))
@@ -171,7 +250,18 @@ class Model:
         pending: Sequence[Place],
         started: float,
     ) -> Trial:
-        """A trial for a study that has just begun: the Sobol point of a number, or one near by."""
+        """A trial for a study that has just begun: the Sobol point of a number, or one near by.
+
+        Args:
+            number: that of the trial.
+            settings: how to choose.
+            finished: finished trials that lie in the space.
+            pending: where trials will be evaluated.
+            started: when the ask began, by `time.perf_counter`.
+
+        Returns:
+            The trial.
+        """
         tried = [each.place for each in finished] + list(pending)
         proposal = propose(
             1,

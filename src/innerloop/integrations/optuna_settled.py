@@ -14,6 +14,7 @@ from optuna.study import Study
 from optuna.trial import FrozenTrial
 
 from innerloop.integrations.optuna_model import Model
+from innerloop.integrations.optuna_private import latest_trials
 from innerloop.integrations.optuna_space import external
 from innerloop.integrations.optuna_trials import expect, plan, running
 from innerloop.optimizer.trials import Trial
@@ -29,8 +30,12 @@ _ROUNDS = 10
 class Ask(NamedTuple):
     """A trial that asks for parameters, and all trials of its study.
 
-    rivals: how many trials with lower numbers have chosen the same point before. again: how often
-    this trial has chosen before.
+    Args:
+        study: the study.
+        trial: the one that asks.
+        trials: all of them, by number.
+        rivals: how many trials with lower numbers have chosen the same point before.
+        again: how often this trial has chosen before.
     """
 
     study: Study
@@ -41,7 +46,14 @@ class Ask(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """A point of a model's space. planned: what others are to know. values: as Optuna has them."""
+    """A point of a model's space.
+
+    Args:
+        model: what has chosen it.
+        point: the point, as a trial of innerloop's.
+        planned: what others are to know, by name as the space knows it.
+        values: those of the point, by name as Optuna's users know them.
+    """
 
     model: Model
     point: Trial
@@ -50,7 +62,16 @@ class Choice(NamedTuple):
 
     @staticmethod
     def of(model: Model, point: Trial, planned: Mapping[str, Any]) -> Choice:
-        """A point that the model chose, beside what was planned before."""
+        """A point that the model chose, beside what was planned before.
+
+        Args:
+            model: what has chosen it.
+            point: the point.
+            planned: values that were chosen before, as the space knows them.
+
+        Returns:
+            The choice, with the values of all parameters that the model has.
+        """
         chosen = model.distributions.items()
         values = {name: external(each, point.params[name]) for name, each in chosen}
         return Choice(model, point, {**planned, **point.params}, values)
@@ -59,12 +80,21 @@ class Choice(NamedTuple):
 def settled(
     ask: Ask, choose: Callable[[Ask], Choice | None], expire: float | None
 ) -> dict[str, Any]:
-    """Values that are chosen, and seen by others from now on; none if nothing is chosen."""
+    """Values that are chosen, and seen by others from now on.
+
+    Args:
+        ask: the trial that asks.
+        choose: what chooses, and may be called again with what has come to be known since.
+        expire: seconds after which a running trial no longer counts; None if it always does.
+
+    Returns:
+        The values by name, as Optuna's users know them; none if nothing is chosen.
+    """
     choice = choose(ask)
     while choice is not None:
         before = _places(choice.model, ask, expire)
         plan(ask.study, ask.trial, choice.planned)
-        latest = ask._replace(trials=ask.study._get_trials(deepcopy=False, use_cache=False))
+        latest = ask._replace(trials=latest_trials(ask.study))
         reach = _SAME if ask.again else _CLOSE
         met = _met(choice, before, _places(choice.model, latest, expire), reach)
         if not met or ask.again >= _ROUNDS:

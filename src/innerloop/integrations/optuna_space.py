@@ -16,13 +16,24 @@ from optuna.distributions import (
     FloatDistribution,
     IntDistribution,
 )
+from optuna.trial import Trial
 
 from innerloop.errors import InputError
 from innerloop.space.parameters import Choice, Integer, Parameter, Real
 
+# A value that is off by less of a step is one of those of the distribution, for Optuna as well.
+_OFF = 1e-9
+
 
 def parameter_of(distribution: BaseDistribution) -> Real | Integer | Choice:
-    """The parameter of a space, or an InputError if the distribution is too large for one."""
+    """A distribution as a parameter of a space.
+
+    Args:
+        distribution: one of Optuna's own; an InputError if it is too large for a space.
+
+    Returns:
+        The parameter; its values are indices if the distribution is one of categories.
+    """
     if isinstance(distribution, CategoricalDistribution):
         return Choice(_distinct(distribution))
     if isinstance(distribution, IntDistribution):
@@ -35,7 +46,14 @@ def parameter_of(distribution: BaseDistribution) -> Real | Integer | Choice:
 
 
 def distribution_of(parameter: Parameter) -> BaseDistribution:
-    """The distribution of a parameter that has two values or more."""
+    """A parameter of a space as a distribution.
+
+    Args:
+        parameter: one that has two values or more.
+
+    Returns:
+        The distribution of its values as they are.
+    """
     if isinstance(parameter, Choice):
         return CategoricalDistribution(parameter.values)
     if isinstance(parameter, Integer):
@@ -45,16 +63,67 @@ def distribution_of(parameter: Parameter) -> BaseDistribution:
     return FloatDistribution(parameter.low, parameter.high, log=parameter.log, step=parameter.step)
 
 
+def take(trial: Trial, name: str, parameter: Parameter) -> None:
+    """Have a trial take a value from the sampler, of `distribution_of` a parameter.
+
+    Args:
+        trial: a trial that is running.
+        name: the parameter's.
+        parameter: one that has two values or more.
+    """
+    if isinstance(parameter, Choice):
+        trial.suggest_categorical(name, parameter.values)
+    elif isinstance(parameter, Integer):
+        log, step = parameter.log, parameter.step
+        trial.suggest_int(name, parameter.low, parameter.high, log=log, step=step)
+    else:
+        assert isinstance(parameter, Real)
+        log, width = parameter.log, parameter.step
+        trial.suggest_float(name, parameter.low, parameter.high, log=log, step=width)
+
+
 def searchable(distribution: BaseDistribution) -> bool:
-    """Whether it has two values or more, and a size that a space can hold."""
+    """Whether a distribution has two values or more, and a size that a space can hold.
+
+    Args:
+        distribution: any one.
+
+    Returns:
+        Whether a model can choose its values.
+    """
     try:
         return parameter_of(distribution).width > 0
     except InputError:
         return False
 
 
+def contains(distribution: BaseDistribution, value: Any) -> bool:
+    """Whether a value is one of a distribution.
+
+    Args:
+        distribution: one that is searchable.
+        value: as the space knows it.
+
+    Returns:
+        Whether `external` gives that value, and not another one that is near.
+    """
+    try:
+        parameter_of(distribution).check("value", value)
+    except InputError:
+        return False
+    return True
+
+
 def internal(distribution: BaseDistribution, value: Any) -> Any:
-    """A value as the space knows it: the index of a category, any number as it is."""
+    """A value as the space knows it: the index of a category, any number as it is.
+
+    Args:
+        distribution: that of the value; an InputError if it has categories without this one.
+        value: as Optuna's users know it.
+
+    Returns:
+        The index or number.
+    """
     if not isinstance(distribution, CategoricalDistribution):
         return value
     try:
@@ -64,7 +133,15 @@ def internal(distribution: BaseDistribution, value: Any) -> Any:
 
 
 def external(distribution: BaseDistribution, value: Any) -> Any:
-    """What the space chose, as a plain value that the distribution contains."""
+    """What the space chose, as a plain value that the distribution contains.
+
+    Args:
+        distribution: one that is searchable.
+        value: as the space knows it.
+
+    Returns:
+        The value as Optuna's users know it.
+    """
     if isinstance(distribution, CategoricalDistribution):
         return distribution.choices[int(value)]
     if isinstance(distribution, IntDistribution):
@@ -74,7 +151,15 @@ def external(distribution: BaseDistribution, value: Any) -> Any:
 
 
 def at_quantile(distribution: BaseDistribution, u: float) -> Any:
-    """The value below which a share u in [0, 1) of the distribution lies."""
+    """The value below which a share of the distribution lies.
+
+    Args:
+        distribution: one of Optuna's own, of any size.
+        u: the share, in [0, 1).
+
+    Returns:
+        The value as Optuna's users know it.
+    """
     if isinstance(distribution, CategoricalDistribution):
         indices = _distinct(distribution)
         return distribution.choices[indices[_level(u, len(indices))]]
@@ -112,7 +197,8 @@ def _level(u: float, count: int) -> int:
 
 def _contained(distribution: FloatDistribution, value: float) -> float:
     """The value, or the nearest one that the distribution contains."""
-    if not distribution._contains(value) and distribution.step is not None:
-        steps = round((value - distribution.low) / distribution.step)
-        value = distribution.low + steps * distribution.step
+    if distribution.step is not None:
+        steps = (value - distribution.low) / distribution.step
+        if abs(steps - round(steps)) > _OFF:
+            value = distribution.low + round(steps) * distribution.step
     return min(max(value, distribution.low), distribution.high)

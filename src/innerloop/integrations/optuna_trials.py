@@ -12,6 +12,7 @@ from optuna.distributions import BaseDistribution
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
+from innerloop.integrations.optuna_private import fixed_params_of, storage_of, trial_id_of
 from innerloop.integrations.optuna_space import searchable
 from innerloop.optimizer.trials import Trial
 
@@ -27,10 +28,12 @@ _MOST_ABOUT_TO_CHOOSE = 15
 
 
 class Outcome(NamedTuple):
-    """What came of a finished trial: value is None if it failed.
+    """What came of a finished trial.
 
-    A value that is not finite is no value, and one that violates a constraint is of no use.
-    pruned: whether the value is the last one before the trial was pruned.
+    Args:
+        value: None if there is none that counts: one that is not finite is no value, and one that
+            violates a constraint is of no use.
+        pruned: whether the value is the last one before the trial was pruned.
     """
 
     value: float | None
@@ -38,7 +41,14 @@ class Outcome(NamedTuple):
 
 
 def outcome_of(trial: FrozenTrial) -> Outcome:
-    """What came of a finished trial."""
+    """What came of a finished trial.
+
+    Args:
+        trial: a trial that is complete, pruned or failed.
+
+    Returns:
+        Its value, if that counts.
+    """
     pruned = trial.state == TrialState.PRUNED
     value = trial.values[0] if trial.values and trial.state != TrialState.FAIL else math.nan
     feasible = all(violation <= 0.0 for violation in trial.constraints.values())
@@ -48,8 +58,9 @@ def outcome_of(trial: FrozenTrial) -> Outcome:
 class Known(NamedTuple):
     """What is known of the parameters of a trial under way.
 
-    given: values that it has or that a user fixed by enqueueing it. planned: values that were
-    chosen for it and not asked for yet, as the space knows them.
+    Args:
+        given: values that it has or that a user fixed by enqueueing it.
+        planned: values that were chosen for it and not asked for yet, as the space knows them.
     """
 
     given: dict[str, Any]
@@ -61,60 +72,115 @@ class Known(NamedTuple):
         return {*self.given, *self.planned}
 
     def but(self, name: str) -> Known:
-        """The same without the plan for a parameter."""
+        """The same without the plan for a parameter.
+
+        Args:
+            name: the parameter's.
+
+        Returns:
+            What else is known.
+        """
         return Known(self.given, {n: value for n, value in self.planned.items() if n != name})
 
 
 def known_of(trial: FrozenTrial) -> Known:
-    """What is known of the parameters of a trial."""
+    """What is known of the parameters of a trial.
+
+    Args:
+        trial: one of any state.
+
+    Returns:
+        All its values, and what is planned if it is under way.
+    """
     if trial.state.is_finished():
         return Known(trial.params, {})
-    attributes = trial.system_attrs
-    fixed = attributes.get("fixed_params") or {}
-    return Known({**fixed, **trial.params}, attributes.get(PLAN) or {})
+    planned = trial.system_attrs.get(PLAN) or {}
+    return Known({**fixed_params_of(trial), **trial.params}, planned)
 
 
 def plan(study: Study, trial: FrozenTrial, values: dict[str, Any]) -> None:
-    """Let others know what a trial is about to evaluate."""
-    study._storage.set_trial_system_attr(trial._trial_id, PLAN, values)
+    """Let others know what a trial is about to evaluate.
+
+    Args:
+        study: the study.
+        trial: the trial, under way.
+        values: those of its parameters by name, as the space knows them.
+    """
+    storage_of(study).set_trial_system_attr(trial_id_of(trial), PLAN, values)
 
 
 def expect(study: Study, trial: FrozenTrial, chosen: Trial) -> None:
-    """Keep what was expected of a trial, if the model has chosen it."""
+    """Keep what was expected of a trial, if the model has chosen it.
+
+    Args:
+        study: the study.
+        trial: the trial, under way.
+        chosen: the point that was chosen for it.
+    """
     if chosen.prediction is not None:
         certificate = None if chosen.certificate is None else asdict(chosen.certificate)
         expected = {"prediction": asdict(chosen.prediction), "certificate": certificate}
-        study._storage.set_trial_system_attr(trial._trial_id, EXPECTED, expected)
+        storage_of(study).set_trial_system_attr(trial_id_of(trial), EXPECTED, expected)
 
 
 def is_lost(trial: FrozenTrial) -> bool:
-    """Whether a trial was given up before its target had an answer."""
+    """Whether a trial was given up before its target had an answer.
+
+    Args:
+        trial: one of any state.
+
+    Returns:
+        Whether it says nothing of its parameters.
+    """
     return trial.state == TrialState.FAIL and bool(trial.system_attrs.get(LOST))
 
 
 def complete(trials: Iterable[FrozenTrial]) -> list[FrozenTrial]:
-    """Those that have a value."""
+    """Those that have a value.
+
+    Args:
+        trials: those of a study.
+
+    Returns:
+        The complete ones, in the same order.
+    """
     return [trial for trial in trials if trial.state == TrialState.COMPLETE]
 
 
 def running(
     trials: Iterable[FrozenTrial], *, but: FrozenTrial, expire: float | None
 ) -> list[FrozenTrial]:
-    """Other trials under way, without those that have been so for more than `expire` seconds."""
+    """Other trials under way.
+
+    Args:
+        trials: those of a study.
+        but: the one that is left out.
+        expire: seconds after which a trial no longer counts; None if it always does.
+
+    Returns:
+        The others, in the same order.
+    """
     limit = None if expire is None else datetime.timedelta(seconds=expire)
     return [
         trial
         for trial in trials
         if trial.state == TrialState.RUNNING
-        and trial._trial_id != but._trial_id
+        and trial.number != but.number
         and (limit is None or _age(trial) <= limit)
     ]
 
 
 def about_to_choose(others: Iterable[FrozenTrial], before: int) -> int:
-    """How many of the trials numbered below `before` have just started and not chosen yet.
+    """How many trials have just started and not chosen yet.
 
     Workers that start together would otherwise all choose the same point.
+
+    Args:
+        others: trials under way.
+        before: only those with smaller numbers count.
+
+    Returns:
+        Their number, up to some limit.
     """
     waiting = sum(
         trial.number < before
@@ -129,9 +195,16 @@ def about_to_choose(others: Iterable[FrozenTrial], before: int) -> int:
 def common_space(
     trials: Sequence[FrozenTrial], having: Iterable[str] = ()
 ) -> dict[str, BaseDistribution]:
-    """Distributions that all complete trials share, of those with all parameters in `having`.
+    """Distributions that trials share.
 
     Where a distribution has changed once and for all, the new one counts.
+
+    Args:
+        trials: complete ones.
+        having: only trials with all these parameters count.
+
+    Returns:
+        Distributions that a model can search, by name.
     """
     required = set(having)
     histories = [t.distributions for t in trials if required <= t.distributions.keys()]

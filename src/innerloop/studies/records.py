@@ -26,11 +26,19 @@ _STATES = {
 
 @dataclass(frozen=True)
 class Record:
-    """One trial. started, finished: ISO 8601 in UTC. error: why it failed.
+    """One trial.
 
-    state: "running", "waiting", "complete", "pruned" or "failed". lost: it was given up before
-    its target had an answer, so that it does not count. prediction, certificate: what was expected
-    when the model chose it, as in `innerloop.optimizer.trials`.
+    Args:
+        id: its number in the study.
+        state: "running", "waiting", "complete", "pruned" or "failed".
+        value: what came of it, if anything did.
+        params: values by name.
+        started: when it was asked for, ISO 8601 in UTC.
+        finished: when it was told, ISO 8601 in UTC.
+        error: why it failed.
+        lost: whether it was given up before its target had an answer, so that it does not count.
+        prediction: what was expected when the model chose it, as in `innerloop.optimizer.trials`.
+        certificate: how good its batch is, as in `innerloop.optimizer.trials`.
     """
 
     id: int
@@ -55,10 +63,18 @@ class Record:
 
 
 def record_of(trial: FrozenTrial, space: Space | None) -> Record:
-    """A trial of Optuna's as plain data, with the values that the space fixes."""
+    """A trial of Optuna's as plain data.
+
+    Args:
+        trial: one of any state.
+        space: that of its study, if it is known.
+
+    Returns:
+        The trial, with the values that the space fixes.
+    """
     failed = trial.state == TrialState.FAIL
     expected = trial.system_attrs.get(EXPECTED) or {}
-    error = trial.user_attrs.get(ERROR) or trial.system_attrs.get("fail_reason")
+    error = trial.user_attrs.get(ERROR)
     return Record(
         id=trial.number,
         state=_STATES[trial.state],
@@ -74,7 +90,15 @@ def record_of(trial: FrozenTrial, space: Space | None) -> Record:
 
 
 def params_of(chosen: Mapping[str, Any], space: Space | None) -> dict[str, Any]:
-    """Values of all parameters in the order of the space, if all that vary are there."""
+    """Values of all parameters in the order of the space, if all that vary are there.
+
+    Args:
+        chosen: values by name.
+        space: that of the study, if it is known.
+
+    Returns:
+        The values, with those that the space fixes; else what was chosen, as it is.
+    """
     if space is None or not set(varied(space)) <= set(chosen):
         return dict(chosen)
     params: dict[str, Any] = {}
@@ -89,7 +113,14 @@ def params_of(chosen: Mapping[str, Any], space: Space | None) -> dict[str, Any]:
 
 
 def varied(space: Space) -> list[str]:
-    """Names of the parameters that have two values or more."""
+    """Names of the parameters that have two values or more.
+
+    Args:
+        space: any space.
+
+    Returns:
+        The names, in order.
+    """
     return [n for n, p in space.parameters.items() if isinstance(p, Parameter) and p.width]
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import random
 import time
 import weakref
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -15,10 +14,9 @@ from typing import Any
 import optuna
 import sqlalchemy
 from optuna.storages import RDBStorage
-from optuna.storages._rdb.models import StudyUserAttributeModel
 from sqlalchemy.engine import URL, make_url
-from sqlalchemy.orm import Session
 
+from innerloop.integrations.optuna_private import engine_of
 from innerloop.studies.errors import StorageError
 
 # Seconds to wait for other processes that write to the same file, and for a server to answer.
@@ -40,7 +38,15 @@ _ADVICE = {
 
 
 def open_storage(url: str, *, writing: bool) -> RDBStorage:
-    """The database at a URL; created if it is to be written to and is a file that is not there."""
+    """The database at a URL.
+
+    Args:
+        url: that of SQLAlchemy, such as sqlite:///innerloop.db.
+        writing: whether it is to be written to, which creates it if it is a file that is not there.
+
+    Returns:
+        The storage; a StorageError that names it if it cannot be opened.
+    """
     parsed = _with_driver(_parsed(url))
     is_file = parsed.drivername.partition("+")[0] == "sqlite"
     if is_file and not writing:
@@ -49,14 +55,18 @@ def open_storage(url: str, *, writing: bool) -> RDBStorage:
         full = parsed.render_as_string(hide_password=False)
         storage = _made(full, _engine_settings(parsed), writing)
         if is_file and writing:
-            _lock_early(storage.engine)
-    weakref.finalize(storage, storage.engine.dispose)  # connections end with the storage
+            _lock_early(engine_of(storage))
+    weakref.finalize(storage, engine_of(storage).dispose)  # connections end with the storage
     return storage
 
 
 @contextmanager
 def storage_errors(url: str) -> Iterator[None]:
-    """Errors of the database as one line that names it, without its password."""
+    """Raise errors of the database as a StorageError of one line, without its password.
+
+    Args:
+        url: that of the database, which the line names.
+    """
     try:
         yield
     except (
@@ -69,16 +79,15 @@ def storage_errors(url: str) -> Iterator[None]:
         raise StorageError(f"{shown(url)}: {_reason(error)}") from error
 
 
-def set_once(storage: RDBStorage, study: int, key: str, value: Any) -> None:
-    """Set an attribute of a study, unless another process has set it before."""
-    row = StudyUserAttributeModel(study_id=study, key=key, value_json=json.dumps(value))
-    with suppress(sqlalchemy.exc.IntegrityError), Session(storage.engine) as session:
-        session.add(row)
-        session.commit()
-
-
 def shown(url: str) -> str:
-    """A URL as it may be shown: without a password."""
+    """A URL as it may be shown.
+
+    Args:
+        url: that of a database.
+
+    Returns:
+        The same without a password.
+    """
     return _parsed(url).render_as_string(hide_password=True)
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import datetime
 import math
 import secrets
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import optuna
@@ -16,12 +16,14 @@ from optuna.study import StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 
 from innerloop.errors import InputError
+from innerloop.integrations.optuna_private import begin_trial, set_user_attr_once, trial_id_of
+from innerloop.integrations.optuna_space import take
 from innerloop.integrations.optuna_trials import LOST
 from innerloop.space.space import Space
 from innerloop.studies.errors import StudyError
 from innerloop.studies.owners import is_dead, this_process
 from innerloop.studies.records import ERROR, OWNER, Record, record_of
-from innerloop.studies.storage import open_storage, set_once, storage_errors
+from innerloop.studies.storage import open_storage, storage_errors
 
 if TYPE_CHECKING:
     from innerloop.integrations.optuna import InnerLoopSampler
@@ -37,12 +39,19 @@ DIED = "its worker died"
 class Study:
     """A study of Optuna's with the space that its trials come from.
 
-    space, seed: None if the study was made by something else and has no space yet.
+    Its `space` and `seed` are None if it was made by something else and has no space yet.
+
+    Args:
+        storage: the database.
+        name: that of a study which is there; a StudyError if it has several objectives.
+        url: that of the database, for errors.
     """
 
-    def __init__(self, study: optuna.Study, url: str) -> None:
-        self.optuna, self.url = study, url
-        settings = study.user_attrs.get(_ATTRIBUTE) or {}
+    def __init__(self, storage: RDBStorage, name: str, url: str) -> None:
+        self.optuna, self.url = _loaded(storage, name), url
+        self._storage = storage
+        self._keys: dict[int, int] = {}  # ids which the database has for trials
+        settings = self.optuna.user_attrs.get(_ATTRIBUTE) or {}
         if settings.get("version", _VERSION) != _VERSION:
             raise StudyError(f"study {self.name!r} was written by a newer innerloop")
         table = settings.get("space")
@@ -75,52 +84,79 @@ class Study:
 
     def ask(self) -> Record:
         """A new trial that this process runs."""
-        self.optuna.sampler = sampler = self._chooser()
+        space, self.optuna.sampler = self._chooser()
         with storage_errors(self.url):
             # With its owner from the first moment on, so that it is never stuck.
-            template = optuna.trial.create_trial(
-                state=TrialState.RUNNING, system_attrs={OWNER: this_process()}
-            )
-            template.datetime_start = datetime.datetime.now()
-            self.optuna._thread_local.cached_all_trials = None
-            number = self.optuna._storage.create_new_trial(self.optuna._study_id, template)
-            trial = optuna.Trial(self.optuna, number)
-            for name, distribution in sampler.distributions.items():
-                trial._suggest(name, distribution)
-            return record_of(self.optuna._storage.get_trial(number), self.space)
+            trial = begin_trial(self.optuna, {OWNER: this_process()})
+            self._keys[trial.number] = trial_id_of(trial)
+            for name, parameter in space.varying.items():
+                take(trial, name, parameter)
+        return self.record(trial.number)
 
     def hand_out(self, trial: int) -> None:
-        """Let a trial stay running until it is told, whatever becomes of this process."""
+        """Let a trial stay running until it is told, whatever becomes of this process.
+
+        Args:
+            trial: its id.
+        """
         with storage_errors(self.url):
-            self.optuna._storage.set_trial_system_attr(self._key(trial), OWNER, None)
+            self._storage.set_trial_system_attr(self._key(trial), OWNER, None)
 
     def tell(self, trial: int, value: float) -> Record:
-        """The value of a trial, which is kept from now on; one that is not finite is a failure."""
+        """Tell the value of a trial, which is kept from now on.
+
+        Args:
+            trial: its id; an InputError if there is none, or if it was told before.
+            value: one that is not finite is a failure.
+
+        Returns:
+            The trial as it is now.
+        """
         if not math.isfinite(value):
             return self.fail(trial, f"the value was {value}")
         self._finish(trial, TrialState.COMPLETE, [value])
         return self.record(trial)
 
     def fail(self, trial: int, error: str, *, lost: bool = False) -> Record:
-        """That a trial has no value. lost: for reasons that say nothing of its params."""
-        key, storage = self._key(trial), self.optuna._storage
+        """Tell that a trial has no value.
+
+        Args:
+            trial: its id; an InputError if there is none, or if it was told before.
+            error: why.
+            lost: whether that says nothing of its params.
+
+        Returns:
+            The trial as it is now.
+        """
+        key = self._key(trial)
         with storage_errors(self.url):
             try:
-                storage.set_trial_user_attr(key, ERROR, _shortened(error))
+                self._storage.set_trial_user_attr(key, ERROR, _shortened(error))
                 if lost:
-                    storage.set_trial_system_attr(key, LOST, True)
+                    self._storage.set_trial_system_attr(key, LOST, True)
             except UpdateFinishedTrialError as finished:
                 raise self._told_before(trial) from finished
         self._finish(trial, TrialState.FAIL, None)
         return self.record(trial)
 
     def record(self, trial: int) -> Record:
-        """A trial as it is now."""
+        """A trial as it is now.
+
+        Args:
+            trial: its id; an InputError if there is none.
+
+        Returns:
+            The trial.
+        """
         with storage_errors(self.url):
-            return record_of(self.optuna._storage.get_trial(self._key(trial)), self.space)
+            return record_of(self._storage.get_trial(self._key(trial)), self.space)
 
     def bury(self) -> list[int]:
-        """Tell trials to have failed whose processes have ended on this host: their ids."""
+        """Tell trials to have failed whose processes have ended on this host.
+
+        Returns:
+            Their ids.
+        """
         buried = []
         for trial in self._trials():
             owner = trial.system_attrs.get(OWNER)
@@ -137,7 +173,15 @@ class Study:
         return sum(_is_run(trial) for trial in self._trials(TrialState.RUNNING))
 
     def is_surplus(self, trial: int, total: int) -> bool:
-        """Whether others have begun the `total` trials before this one."""
+        """Whether enough trials have begun before one.
+
+        Args:
+            trial: its id.
+            total: how many are enough.
+
+        Returns:
+            Whether it need not be run.
+        """
         ahead = 0
         for each in self._trials():
             counts = record_of(each, None).counts
@@ -145,8 +189,8 @@ class Study:
             ahead += counts or begun
         return ahead >= total
 
-    def _chooser(self) -> InnerLoopSampler:
-        """What chooses points, from the first ask on."""
+    def _chooser(self) -> tuple[Space, InnerLoopSampler]:
+        """The space, and what chooses its points from the first ask on."""
         if self.space is None or self.seed is None:
             raise StudyError(
                 f"study {self.name!r} has no space yet: give --space with the path of a space.toml"
@@ -155,12 +199,12 @@ class Study:
             from innerloop.integrations.optuna import InnerLoopSampler  # slow to import
 
             self._sampler = InnerLoopSampler(space=self.space, seed=self.seed)
-        return self._sampler
+        return self.space, self._sampler
 
     def _finish(self, trial: int, state: TrialState, values: list[float] | None) -> None:
         with storage_errors(self.url):
             try:
-                self.optuna._storage.set_trial_state_values(self._key(trial), state, values)
+                self._storage.set_trial_state_values(self._key(trial), state, values)
             except UpdateFinishedTrialError as error:
                 raise self._told_before(trial) from error
 
@@ -169,17 +213,24 @@ class Study:
         what = "told to have failed" if record.value is None else f"told {record.value}"
         return InputError(f"trial {trial} was {what} before, and keeps it")
 
+    @cached_property
+    def _id(self) -> int:
+        """The id which the database has for the study."""
+        return self._storage.get_study_id_from_name(self.name)
+
     def _key(self, trial: int) -> int:
         """The id which the database has for a trial."""
-        missing = InputError(f"there is no trial {trial} in study {self.name!r}")
-        if not 0 <= trial <= _LARGEST_NUMBER:
-            raise missing
-        with storage_errors(self.url):
-            try:
-                storage = self.optuna._storage
-                return storage.get_trial_id_from_study_id_trial_number(self.optuna._study_id, trial)
-            except KeyError as error:
-                raise missing from error
+        if trial not in self._keys:
+            missing = InputError(f"there is no trial {trial} in study {self.name!r}")
+            if not 0 <= trial <= _LARGEST_NUMBER:
+                raise missing
+            with storage_errors(self.url):
+                find = self._storage.get_trial_id_from_study_id_trial_number
+                try:
+                    self._keys[trial] = find(self._id, trial)
+                except KeyError as error:
+                    raise missing from error
+        return self._keys[trial]
 
     def _trials(self, *states: TrialState) -> list[FrozenTrial]:
         with storage_errors(self.url):
@@ -187,14 +238,23 @@ class Study:
 
 
 def open_study(url: str, name: str, *, writing: bool = True) -> Study:
-    """A study that is there."""
+    """A study that is there.
+
+    Args:
+        url: that of the database.
+        name: that of the study; a StudyError if there is none.
+        writing: whether trials are to be asked or told.
+
+    Returns:
+        The study.
+    """
     storage = open_storage(url, writing=writing)
     with storage_errors(url):
         names = optuna.get_all_study_names(storage)
         if name not in names:
             have = f"--study may be {', '.join(map(repr, names))}" if names else "it has none yet"
             raise StudyError(f"there is no study {name!r} in the database: {have}")
-        return Study(_loaded(storage, name), url)
+        return Study(storage, name, url)
 
 
 def create_study(
@@ -205,7 +265,18 @@ def create_study(
     direction: str | None = None,
     seed: int | None = None,
 ) -> Study:
-    """A study that is there and agrees with what is given, or a new one."""
+    """A study that is there and agrees with what is given, or a new one.
+
+    Args:
+        url: that of the database.
+        name: that of the study.
+        space: what to choose from; None for a study that is there.
+        direction: "minimize" or "maximize"; None for that which it has, or else the former.
+        seed: None for that which it has, or else a random one.
+
+    Returns:
+        The study; a StudyError if it is there and differs from what is given.
+    """
     if space is None:
         study = open_study(url, name)
     else:
@@ -214,26 +285,34 @@ def create_study(
             way = StudyDirection.MAXIMIZE if direction == "maximize" else StudyDirection.MINIMIZE
             with suppress(optuna.exceptions.DuplicatedStudyError):
                 optuna.create_study(storage=storage, study_name=name, direction=way)
-            study = Study(_loaded(storage, name), url)
+            study = Study(storage, name, url)
             if study.space is None:
                 settings = {
                     "version": _VERSION,
                     "space": space.to_dict(),
                     "seed": secrets.randbits(32) if seed is None else seed,
                 }
-                set_once(storage, study.optuna._study_id, _ATTRIBUTE, settings)
-                study = Study(_loaded(storage, name), url)
+                number = storage.get_study_id_from_name(name)
+                set_user_attr_once(storage, number, _ATTRIBUTE, settings)
+                study = Study(storage, name, url)
     _refuse_difference(study, space, direction, seed)
     return study
 
 
 def studies_in(url: str) -> list[Study]:
-    """The studies in a database that have one objective."""
+    """The studies in a database that have one objective.
+
+    Args:
+        url: that of the database.
+
+    Returns:
+        The studies, in the order of the database.
+    """
     storage = open_storage(url, writing=False)
     with storage_errors(url):
         summaries = optuna.get_all_study_summaries(storage, include_best_trial=False)
         names = [each.study_name for each in summaries if len(each.directions) == 1]
-        return [Study(_loaded(storage, name), url) for name in names]
+        return [Study(storage, name, url) for name in names]
 
 
 def _loaded(storage: RDBStorage, name: str) -> optuna.Study:

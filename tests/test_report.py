@@ -19,14 +19,14 @@ from hypothesis import strategies as st
 
 import innerloop as il
 from innerloop.optimizer.trials import STATES
-from innerloop.report.copying import copy_of
-from innerloop.report.model import Model
+from innerloop.report.model import FittedModel
 from innerloop.report.numbers import compact, duration, moment, number, percent
 from innerloop.report.outlook import outlook
 from innerloop.report.page import text
 from innerloop.report.report import html_of, write_report
 from innerloop.report.slices import maps, slices
-from innerloop.report.study import study_of
+from innerloop.report.subject import subject_of
+from innerloop.report.thinned_copy import copy_of
 
 MIXED = il.Space(
     {
@@ -225,7 +225,7 @@ def test_expectations_are_those_of_the_optimizer(seed, direction, stretch):
     """Means as `predict` gives them; bands two standard deviations wide in units of the model."""
     rng = np.random.default_rng(seed)
     optimizer = given_values(np.exp(stretch * rng.standard_normal(12)), MIXED, direction, seed)
-    model = Model.of(optimizer)
+    model = FittedModel.of(optimizer)
     X = MIXED.sample(6, rng)
     expected = model.expected(X)
     predicted = [optimizer.predict(MIXED.decode(x)) for x in X]
@@ -244,7 +244,7 @@ def test_expected_improvement_against_draws(stretch):
     """In the units of the values, whether the model sees their logarithm or not."""
     rng = np.random.default_rng(3)
     optimizer = given_values(np.exp(stretch * rng.random(12)) + np.arange(12) % 3)
-    model = Model.of(optimizer)
+    model = FittedModel.of(optimizer)
     X = rng.random((5, 2))
     mean, variance = optimizer.posterior.marginals(X)
     draws = mean + np.sqrt(variance) * rng.standard_normal((200_000, 1))
@@ -259,24 +259,24 @@ def test_expected_improvement_against_draws(stretch):
 def test_pending_trials_leave_less_to_gain():
     optimizer = given_values(np.random.default_rng(0).random(8))
     x = np.array([[0.9, 0.1]])
-    alone = Model.of(optimizer).improvement(x)
+    alone = FittedModel.of(optimizer).improvement(x)
     waiting = optimizer.ask(fixed={"x": 0.9, "y": 0.1})
     assert waiting.params == {"x": 0.9, "y": 0.1}
-    assert Model.of(optimizer).improvement(x)[0] < 0.2 * alone[0]
+    assert FittedModel.of(optimizer).improvement(x)[0] < 0.2 * alone[0]
 
 
 def test_what_is_likely_to_fail_is_not_expected_to_improve():
     """Improvement and chances are those of a model without failures, times that of success."""
     optimizer = given_values(np.random.default_rng(0).random(9))
-    plain = Model.of(optimizer)
+    plain = FittedModel.of(optimizer)
     for y in (0.2, 0.3, 0.4):
         optimizer.add({"x": 0.9, "y": y}, state="failed")
-    model, X = Model.of(optimizer), np.random.default_rng(1).random((50, 2))
+    model, X = FittedModel.of(optimizer), np.random.default_rng(1).random((50, 2))
     success = np.exp(optimizer.chance.log(X)[0])
     assert success.min() < 0.7
     np.testing.assert_allclose(model.improvement(X), plain.improvement(X) * success)
     np.testing.assert_allclose(model.chance(X), plain.chance(X) * success)
-    study = study_of(optimizer, 2)
+    study = subject_of(optimizer, 2)
     X = PLANE.encode_all([trial.params for trial in study.next_trials])
     rows = data_of(html_of(optimizer, next_points=2))["next"]
     assert [row["chance"] for row in rows] == pytest.approx(model.chance(X).tolist(), rel=1e-2)
@@ -301,7 +301,7 @@ def test_every_state_has_its_name():
 
 def test_cancelled_trials_change_nothing_of_what_is_next():
     optimizer = cut_off_study()
-    copied = [trial.params for trial in study_of(optimizer, 3).next_trials]
+    copied = [trial.params for trial in subject_of(optimizer, 3).next_trials]
     assert copied == [trial.params for trial in optimizer.ask(3)]
 
 
@@ -310,12 +310,12 @@ def test_trials_that_are_taken_up_again_stay_in_their_batch():
     batch = optimizer.ask(3)
     optimizer.tell(batch[1], state="cancelled")
     optimizer.resume(batch[1])
-    assert [each.size for each in study_of(optimizer, 0).batches()] == [3]
+    assert [each.size for each in subject_of(optimizer, 0).batches()] == [3]
 
 
 def test_importance_counts_lengthscales_between_values():
     optimizer = given_values(np.random.default_rng(2).random(20), MIXED)
-    shares = Model.of(optimizer).importance()
+    shares = FittedModel.of(optimizer).importance()
     lengthscales = optimizer.learned.gp.kernel.lengthscales
     some = {"rate": 1e-5, "share": 0.0, "layers": 1, "kind": "relu", "nesterov": True}
 
@@ -349,7 +349,7 @@ def _meets(space, params):
 
 def test_slices_and_maps_go_as_far_as_constraints_allow():
     optimizer = constrained_study()
-    space, model = optimizer.space, Model.of(optimizer)
+    space, model = optimizer.space, FittedModel.of(optimizer)
     best = model.best.params
     found = {each.name: each for each in slices(model)}
     assert set(found) == {"a", "b", "n"}
@@ -382,7 +382,7 @@ def test_a_long_study_is_modelled_by_a_part_of_it():
     assert set(np.sort(values)[:150]) <= set(kept)
     for trial, original in zip(copied.optimizer.trials, copied.kept, strict=True):
         assert trial.params == optimizer.trials[original].params
-    assert study_of(optimizer, 0).best == min(
+    assert subject_of(optimizer, 0).best == min(
         (t for t in optimizer.trials if t.value is not None), key=lambda t: t.value
     )
 
@@ -394,16 +394,18 @@ def test_the_page_says_so_where_a_part_is_modelled(written):
 
 
 def test_what_is_left_to_gain():
-    assert outlook(study_of(il.Optimizer(PLANE, seed=0), 4)) == ["Nothing has been tried yet."]
-    assert "no trial has given a value" in outlook(study_of(STUDIES["all failed"](), 4))[0].lower()
-    assert "With 1 result it is too early" in outlook(study_of(given_values([1.0]), 4))[0]
-    assert "Every combination" in outlook(study_of(STUDIES["exhausted"](), 4))[0]
+    assert outlook(subject_of(il.Optimizer(PLANE, seed=0), 4)) == ["Nothing has been tried yet."]
+    assert (
+        "no trial has given a value" in outlook(subject_of(STUDIES["all failed"](), 4))[0].lower()
+    )
+    assert "With 1 result it is too early" in outlook(subject_of(given_values([1.0]), 4))[0]
+    assert "Every combination" in outlook(subject_of(STUDIES["exhausted"](), 4))[0]
     # A parabola is known after a few trials; a function that jumps about is not.
     done = tried(PLANE, lambda p: (p["x"] - 0.3) ** 2 + (p["y"] - 0.6) ** 2, 25)
-    assert outlook(study_of(done, 4))[0] == "Almost nothing seems left to gain."
+    assert outlook(subject_of(done, 4))[0] == "Almost nothing seems left to gain."
     wild = tried(PLANE, lambda p: math.sin(40 * p["x"]) * math.sin(37 * p["y"]), 10)
-    assert outlook(study_of(wild, 4))[0] == "Much seems left to gain."
-    sentences = " ".join(outlook(study_of(wild, 4)))
+    assert outlook(subject_of(wild, 4))[0] == "Much seems left to gain."
+    sentences = " ".join(outlook(subject_of(wild, 4)))
     assert "the next 4 points together" in sentences
     assert "up to Monte Carlo error and the inner search having found" in sentences
 
@@ -618,7 +620,7 @@ def test_every_figure_is_drawn(opened):
         assert marks(page, f"{card} .running:not(.halo)") == states["pending"]
     assert page.locator("#next tbody tr").count() == 4
     assert colours(page, "#parallel canvas") > 20
-    batches = len(study_of(optimizer, 0).batches())
+    batches = len(subject_of(optimizer, 0).batches())
     assert marks(page, "#certificates .dot") == batches
     assert marks(page, "#timings .card:nth-child(2) .dot") == batches
     assert marks(page, "#timings .card:nth-child(1) .dot") == states["complete"] + states["failed"]

@@ -24,7 +24,7 @@ def report(
     study: options.Study = STUDY,
 ) -> None:
     """Write a page about a study: what was tried, what was learned, what is next."""
-    from innerloop.cli.opening import open_study
+    from innerloop.cli.studies import open_study
 
     write(open_study(storage, study, writing=False), output)
 

@@ -25,7 +25,7 @@ def ask(
     form: options.Formatted = Format.table,
 ) -> None:
     """Print trials to evaluate by hand. They stay pending until 'innerloop tell'."""
-    from innerloop.cli.opening import opened
+    from innerloop.cli.studies import opened
 
     asked = opened(storage, study, space=space, direction=direction, seed=seed)
     for number in asked.bury():
@@ -52,7 +52,7 @@ def tell(
     study: options.Study = STUDY,
 ) -> None:
     """Store the values of trials. Rows that cannot be told are named, and the others are told."""
-    from innerloop.cli.opening import open_study
+    from innerloop.cli.studies import open_study
     from innerloop.errors import InputError
     from innerloop.studies.results import tell_file
 
@@ -82,7 +82,7 @@ def trials(
     form: options.Formatted = Format.table,
 ) -> None:
     """Print all trials of a study."""
-    from innerloop.cli.opening import open_study
+    from innerloop.cli.studies import open_study
 
     records = open_study(storage, study, writing=False).records()
     show(_rows(records, form), form, columns=("id", "state", "value"))
@@ -94,7 +94,7 @@ def best(
     form: options.Formatted = Format.table,
 ) -> None:
     """Print the trial with the best value."""
-    from innerloop.cli.opening import open_study
+    from innerloop.cli.studies import open_study
 
     record = open_study(storage, study, writing=False).best()
     show(_rows([record], form), form)
@@ -108,7 +108,7 @@ def _rows(records: Sequence[Record], form: Format) -> list[dict[str, Any]]:
 
 def studies(storage: options.Storage = STORAGE, form: options.Formatted = Format.table) -> None:
     """Print the studies of a database."""
-    from innerloop.cli.opening import studies_in, summary_of
+    from innerloop.cli.studies import studies_in, summary_of
 
     summaries = [summary_of(study) for study in studies_in(storage)]
     show(summaries, form, columns=("name", "direction", "complete"))

@@ -36,7 +36,7 @@ class Expected(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Model:
+class FittedModel:
     """The posterior given results at points X, and the best of them.
 
     pending: the points (p, d) of trials that are still running, the latest of them. success: the
@@ -52,10 +52,10 @@ class Model:
     success: Chance | None
 
     @staticmethod
-    def of(optimizer: Optimizer) -> Model:
+    def of(optimizer: Optimizer) -> FittedModel:
         """What has been learned by an optimizer that has been told a value."""
         learned, posterior, space = optimizer.learned, optimizer.posterior, optimizer.space
-        return Model(
+        return FittedModel(
             space=space,
             domain=space.domain(),
             outputs=learned.outputs,

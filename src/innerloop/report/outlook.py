@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from innerloop.report.model import Model
+from innerloop.report.model import FittedModel
 from innerloop.report.numbers import number, percent
-from innerloop.report.study import Study
+from innerloop.report.subject import Subject
 
 _CAVEAT = "up to Monte Carlo error and the inner search having found the largest gain"
 # The gain to be expected, as a share of the gap between the best value and a typical one.
@@ -15,7 +15,7 @@ _VERDICTS = (
 )
 
 
-def outlook(study: Study) -> list[str]:
+def outlook(study: Subject) -> list[str]:
     """Some sentences on what the model expects of the next points."""
     if study.trouble is not None:
         return [f"There is no model of the results: {study.trouble}."]
@@ -35,7 +35,7 @@ def outlook(study: Study) -> list[str]:
     return _expectation(study, study.model)
 
 
-def _expectation(study: Study, model: Model) -> list[str]:
+def _expectation(study: Subject, model: FittedModel) -> list[str]:
     X = model.space.encode_all([trial.params for trial in study.next_trials])
     chances, certificate = model.chance(X), study.next_trials[0].certificate
     points = _points(len(X))

@@ -22,7 +22,7 @@ from innerloop.report.numbers import digits_for, duration, moment, number
 from innerloop.report.outlook import outlook
 from innerloop.report.payload import label, payload
 from innerloop.report.sections import Section, sections
-from innerloop.report.study import Study
+from innerloop.report.subject import Subject
 from innerloop.space.parameters import Choice, Integer, Real
 
 _STYLES = ("page.css", "controls.css", "figures.css", "tables.css", "media.css")
@@ -51,7 +51,7 @@ _WORDS = {
 }
 
 
-def page(study: Study, title: str) -> str:
+def page(study: Subject, title: str) -> str:
     """The whole page."""
     style = "\n".join(_asset(name) for name in _STYLES)
     script = "\n".join(_asset(name) for name in _SCRIPTS)
@@ -110,7 +110,7 @@ def _section(section: Section) -> str:
     )
 
 
-def _space(study: Study) -> str:
+def _space(study: Subject) -> str:
     """What is searched: parameters, their ranges, and constraints."""
     rows = [(name, _range(parameter)) for name, parameter in study.varied.items()]
     rows += [(name, f"fixed at {_plain(value)}") for name, value in study.fixed.items()]
@@ -130,13 +130,13 @@ def _range(parameter: Real | Integer | Choice) -> str:
     )
 
 
-def _about(study: Study) -> str:
+def _about(study: Subject) -> str:
     varied = len(study.varied)
     what = "Minimizing" if study.sign < 0.0 else "Maximizing"
     return f"{what} over {varied} parameter{'' if varied == 1 else 's'}"
 
 
-def _summary(study: Study) -> str:
+def _summary(study: Subject) -> str:
     parts = [_best(study), _facts(study)]
     parts.append(_outlook(outlook(study)))
     if study.model is not None and study.copy.used < study.copy.results:
@@ -156,7 +156,7 @@ def _outlook(sentences: list[str]) -> str:
     return f'<p class="outlook"><strong>{first}</strong> {" ".join(others)}</p>'
 
 
-def _best(study: Study) -> str:
+def _best(study: Subject) -> str:
     best = study.best
     if best is None or best.value is None:
         return ""
@@ -186,7 +186,7 @@ def _plain(value: Any) -> str:
     return number(value, 6) if isinstance(value, float) else label(value)
 
 
-def _facts(study: Study) -> str:
+def _facts(study: Subject) -> str:
     counts, times = study.counts(), study.times()
     facts = [("trials", str(len(study.trials)))]
     facts += [(_WORDS[s], str(counts[s])) for s in _WORDS if s in counts]

@@ -6,10 +6,10 @@ from collections.abc import Iterable
 from typing import Any
 
 from innerloop.optimizer.trials import STATES, Trial
-from innerloop.report.model import Model
+from innerloop.report.model import FittedModel
 from innerloop.report.numbers import compact, finite, rounded
 from innerloop.report.slices import Map, Slice, maps, slices
-from innerloop.report.study import Study
+from innerloop.report.subject import Subject
 from innerloop.space.parameters import Choice, Integer, Parameter, Real
 
 # Errors are cut to their ends; of more than so many different ones only the last lines are kept.
@@ -18,7 +18,7 @@ _LONGEST_ERROR, _LONGEST_LINE, _MOST_ERRORS = 6000, 300, 200
 _FEW = 40
 
 
-def payload(study: Study) -> dict[str, Any]:
+def payload(study: Subject) -> dict[str, Any]:
     """All that the figures and tables of the page show."""
     varied = study.varied
     errors = _Errors()
@@ -63,7 +63,7 @@ def _place(parameter: Parameter, value: Any) -> Any:
     return rounded(value, 8) if isinstance(value, float) else value
 
 
-def _columns(study: Study, errors: _Errors) -> dict[str, list[Any]]:
+def _columns(study: Subject, errors: _Errors) -> dict[str, list[Any]]:
     """Trials, one list for each of their properties; times in seconds since the first one."""
     trials, start = study.trials, min(study.times(), default=0.0)
     predictions = [trial.prediction for trial in trials]
@@ -112,7 +112,7 @@ class _Errors:
         return self._numbers[text]
 
 
-def _next(study: Study, trial: Trial) -> dict[str, Any]:
+def _next(study: Subject, trial: Trial) -> dict[str, Any]:
     row: dict[str, Any] = {
         "params": [_place(p, trial.params[name]) for name, p in study.varied.items()]
     }
@@ -124,7 +124,7 @@ def _next(study: Study, trial: Trial) -> dict[str, Any]:
     return row
 
 
-def _model(study: Study, model: Model) -> dict[str, Any]:
+def _model(study: Subject, model: FittedModel) -> dict[str, Any]:
     numbers = {name: k for k, name in enumerate(study.varied)}
     complete = [t for t in study.copy.optimizer.trials if t.state == "complete"]
     squares = model.offsets(model.posterior.X)
@@ -139,13 +139,13 @@ def _model(study: Study, model: Model) -> dict[str, Any]:
     }
 
 
-def _promise(study: Study, model: Model) -> float:
+def _promise(study: Subject, model: FittedModel) -> float:
     """The largest improvement that is expected of one of the next points."""
     X = model.space.encode_all([trial.params for trial in study.next_trials])
     return float(model.improvement(X).max()) if len(X) else 0.0
 
 
-def _slice(model: Model, numbers: dict[str, int], each: Slice) -> dict[str, Any]:
+def _slice(model: FittedModel, numbers: dict[str, int], each: Slice) -> dict[str, Any]:
     parameter = model.parameters[each.name]
     return {
         "parameter": numbers[each.name],

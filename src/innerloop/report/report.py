@@ -14,7 +14,7 @@ from innerloop.atomic import write_text
 from innerloop.errors import InputError
 from innerloop.optimizer.optimizer import Optimizer
 from innerloop.report.page import page
-from innerloop.report.study import study_of
+from innerloop.report.subject import subject_of
 
 
 def write_report(
@@ -42,4 +42,4 @@ def html_of(optimizer: Optimizer, *, title: str | None = None, next_points: int 
     if isinstance(next_points, bool) or not isinstance(next_points, int) or next_points < 0:
         raise InputError(f"next_points must be an integer of 0 or more, got {next_points!r}")
     with linalg.one_blas_thread():
-        return page(study_of(optimizer, next_points), title or "Optimization report")
+        return page(subject_of(optimizer, next_points), title or "Optimization report")

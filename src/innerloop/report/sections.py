@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from innerloop.report.study import Study
+from innerloop.report.subject import Subject
 
 
 class Section(NamedTuple):
@@ -15,7 +15,7 @@ class Section(NamedTuple):
     words: tuple[str, ...]
 
 
-def sections(study: Study) -> list[Section]:
+def sections(study: Subject) -> list[Section]:
     """The sections there is something to show in."""
     found = [_convergence(study)] if study.trials else []
     if study.model is not None:
@@ -36,11 +36,11 @@ def sections(study: Study) -> list[Section]:
     return found
 
 
-def _better(study: Study) -> str:
+def _better(study: Subject) -> str:
     return "Lower is better." if study.sign < 0.0 else "Higher is better."
 
 
-def _convergence(study: Study) -> Section:
+def _convergence(study: Subject) -> Section:
     words = (
         f"Each dot is the value of one trial; the line is the best value so far. {_better(study)} "
         "A line that has long been flat means that new trials no longer find anything better."
@@ -68,7 +68,7 @@ _OFTEN_NARROW = (
 )
 
 
-def _effects(study: Study) -> Section:
+def _effects(study: Subject) -> Section:
     if len(study.varied) == 1:
         only = "What the model expects along the parameter: the line is the expected value, and the"
         only += " band is where the true value lies with a probability of about 95 %, noise aside"
@@ -86,7 +86,7 @@ def _effects(study: Study) -> Section:
     return Section("effects", "What each parameter does", tuple(words))
 
 
-def _map(study: Study) -> Section:
+def _map(study: Subject) -> Section:
     if len(study.varied) == 1:
         return Section(
             "map",
@@ -111,7 +111,7 @@ def _map(study: Study) -> Section:
     return Section("map", "The landscape", tuple(words))
 
 
-def _next(study: Study) -> Section:
+def _next(study: Subject) -> Section:
     words = "What would be asked now"
     if study.model is not None:
         words += (

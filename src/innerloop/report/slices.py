@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from innerloop.report.model import Expected, Model
+from innerloop.report.model import Expected, FittedModel
 from innerloop.space.parameters import Choice, Parameter, Real
 from innerloop.types import Array
 
@@ -39,12 +39,12 @@ class Map(NamedTuple):
     sides: Array
 
 
-def slices(model: Model) -> list[Slice]:
+def slices(model: FittedModel) -> list[Slice]:
     """One for each parameter that varies, the most important first."""
     return [_slice(model, name) for name in model.importance()]
 
 
-def maps(model: Model) -> list[Map]:
+def maps(model: FittedModel) -> list[Map]:
     """All pairs of the most important parameters; numbers come before categories."""
     names = list(model.importance())
     fitting = [
@@ -57,7 +57,7 @@ def maps(model: Model) -> list[Map]:
     return [_map(model, x, y) for x, y in combinations(fitting[:_ON_MAPS], 2)]
 
 
-def _slice(model: Model, name: str) -> Slice:
+def _slice(model: FittedModel, name: str) -> Slice:
     values = _values_along(model, name)
     X = model.moved({name: values})
     if isinstance(model.parameters[name], Choice) and len(values) > _ALONG_A_LINE:
@@ -66,7 +66,7 @@ def _slice(model: Model, name: str) -> Slice:
     return Slice(name, values, model.expected(X), model.improvement(X))
 
 
-def _values_along(model: Model, name: str) -> list[Any]:
+def _values_along(model: FittedModel, name: str) -> list[Any]:
     """Values of a parameter which the constraints allow while the others stay at the best."""
     parameter = model.parameters[name]
     if parameter.count is None:
@@ -91,7 +91,7 @@ def _levels(parameter: Parameter) -> list[Any]:
     return list(dict.fromkeys(parameter.decode(x) for x in points.tolist()))
 
 
-def _reach(model: Model, name: str) -> tuple[float, float]:
+def _reach(model: FittedModel, name: str) -> tuple[float, float]:
     """How far a continuous coordinate may go, by the constraints, while the others stay."""
     column = model.space.columns[name].start
     here, slope = float(model.center[column]), model.domain.A[:, column]
@@ -102,7 +102,7 @@ def _reach(model: Model, name: str) -> tuple[float, float]:
     return min(max(low, 0.0), here), max(min(high, 1.0), here)
 
 
-def _map(model: Model, x: str, y: str) -> Map:
+def _map(model: FittedModel, x: str, y: str) -> Map:
     across, up = _cells(model.parameters[x]), _cells(model.parameters[y])
     X = model.moved({x: across * len(up), y: [v for v in up for _ in across]})
     shape = len(up), len(across)
@@ -123,7 +123,7 @@ def _cells(parameter: Parameter) -> list[Any]:
     return [parameter.decode([(k + 0.5) / _ACROSS_A_MAP]) for k in range(_ACROSS_A_MAP)]
 
 
-def _sides(model: Model, x: str, y: str) -> Array:
+def _sides(model: FittedModel, x: str, y: str) -> Array:
     """The constraints on two coordinates while the others stay at the best point."""
     columns = [model.space.columns[name].start for name in (x, y)]
     A, b = model.domain.A, model.domain.b

@@ -11,8 +11,8 @@ from innerloop.errors import InnerLoopError
 from innerloop.optimizer.optimizer import Optimizer
 from innerloop.optimizer.settings import DIRECTIONS
 from innerloop.optimizer.trials import Certificate, Trial, point_of, tried
-from innerloop.report.copying import Copy, copy_of
-from innerloop.report.model import Model
+from innerloop.report.model import FittedModel
+from innerloop.report.thinned_copy import Copy, copy_of
 from innerloop.space.parameters import Choice, Integer, Parameter, Plain, Real
 from innerloop.types import Array
 
@@ -26,7 +26,7 @@ class AskedBatch(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Study:
+class Subject:
     """What there is to report.
 
     model: None as long as there are no results, or if they cannot be modelled, for a reason that
@@ -36,7 +36,7 @@ class Study:
     optimizer: Optimizer
     trials: tuple[Trial, ...]
     copy: Copy
-    model: Model | None
+    model: FittedModel | None
     trouble: str | None
     next_trials: tuple[Trial, ...]
 
@@ -90,13 +90,13 @@ class Study:
         return [AskedBatch(ids[0], len(ids), key) for key, ids in groups.items()]
 
 
-def study_of(optimizer: Optimizer, next_points: int) -> Study:
+def subject_of(optimizer: Optimizer, next_points: int) -> Subject:
     """A study as it is now, with so many points that would be asked next."""
     copied, trials = copy_of(optimizer), optimizer.trials
     model, trouble, asked = None, None, list[Trial]()
     try:
         if copied.used:
-            model = Model.of(copied.optimizer)
+            model = FittedModel.of(copied.optimizer)
         if next_points and not optimizer.exhausted:
             points = tried(trials)
             asked = copied.optimizer.ask(next_points)
@@ -104,4 +104,4 @@ def study_of(optimizer: Optimizer, next_points: int) -> Study:
             asked = [trial for trial in asked if point_of(trial.params) not in points]
     except InnerLoopError as error:
         trouble = str(error)
-    return Study(optimizer, trials, copied, model, trouble, tuple(asked))
+    return Subject(optimizer, trials, copied, model, trouble, tuple(asked))

@@ -69,7 +69,7 @@ def run(
             raise typer.BadParameter(f"{name} must be above 0, got {seconds}")
     _check_executor(executor, trial_timeout)
 
-    from innerloop.cli.opening import open_study, opened, read_space
+    from innerloop.cli.studies import open_study, opened, read_space
     from innerloop.run.loop import Pace
     from innerloop.studies.targets import Function
 
@@ -98,7 +98,7 @@ def run_and_report(
 
 
 def _summarize(study: Study, ran: Ran, pace: Pace, seconds: float) -> None:
-    from innerloop.cli.opening import summary_of
+    from innerloop.cli.studies import summary_of
 
     summary = summary_of(study)
     lost = f", {summary['lost']} lost" if summary["lost"] else ""
@@ -170,8 +170,8 @@ def demo(
 ) -> None:
     """Minimize a function of six parameters with four workers, and write a report."""
     from innerloop.cli import hartmann
-    from innerloop.cli.opening import opened
     from innerloop.cli.pages import write
+    from innerloop.cli.studies import opened
     from innerloop.run.loop import Pace
     from innerloop.space.parameters import Real
     from innerloop.space.space import Space
@@ -191,7 +191,7 @@ def demo(
 
 def _new_name() -> str:
     """A name for a study that is not there yet."""
-    from innerloop.cli.opening import studies_in
+    from innerloop.cli.studies import studies_in
     from innerloop.studies.errors import StorageError
 
     try:

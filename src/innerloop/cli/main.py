@@ -12,7 +12,7 @@ try:
 except ImportError:
     sys.exit("the command innerloop needs more packages: pip install 'innerloop[study]'")
 
-from innerloop.cli import pages, running, trials
+from innerloop.cli import pages, runs, trials
 from innerloop.cli.output import message
 from innerloop.errors import InnerLoopError
 
@@ -25,7 +25,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for command in (
-    running.run,
+    runs.run,
     trials.ask,
     trials.tell,
     trials.trials,
@@ -33,7 +33,7 @@ for command in (
     trials.studies,
     pages.report,
     pages.dashboard,
-    running.demo,
+    runs.demo,
 ):
     app.command()(command)
 

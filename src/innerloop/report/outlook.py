@@ -15,31 +15,31 @@ _VERDICTS = (
 )
 
 
-def outlook(study: Subject) -> list[str]:
+def outlook(subject: Subject) -> list[str]:
     """Some sentences on what the model expects of the next points."""
-    if study.trouble is not None:
-        return [f"There is no model of the results: {study.trouble}."]
-    if not study.trials:
+    if subject.trouble is not None:
+        return [f"There is no model of the results: {subject.trouble}."]
+    if not subject.trials:
         return ["Nothing has been tried yet."]
-    if study.model is None:
+    if subject.model is None:
         return ["No trial has given a value yet, so there is nothing to learn from."]
-    if study.optimizer.exhausted:
+    if subject.optimizer.exhausted:
         return ["Every combination of values has been tried or is being tried."]
-    if not study.next_trials:
+    if not subject.next_trials:
         return []
-    if any(trial.prediction is None for trial in study.next_trials):
+    if any(trial.prediction is None for trial in subject.next_trials):
         return [
-            f"With {_count(study.copy.used, 'result')} it is too early to say what is left to "
+            f"With {_count(subject.copy.used, 'result')} it is too early to say what is left to "
             "gain: the next points are still spread evenly, to learn where good values are."
         ]
-    return _expectation(study, study.model)
+    return _expectation(subject, subject.model)
 
 
-def _expectation(study: Subject, model: FittedModel) -> list[str]:
-    X = model.space.encode_all([trial.params for trial in study.next_trials])
-    chances, certificate = model.chance(X), study.next_trials[0].certificate
+def _expectation(subject: Subject, model: FittedModel) -> list[str]:
+    X = model.space.encode_all([trial.params for trial in subject.next_trials])
+    chances, certificate = model.chance(X), subject.next_trials[0].certificate
     points = _points(len(X))
-    by_certificate = study.copy.optimizer.acquisition == "ei" and certificate is not None
+    by_certificate = subject.copy.optimizer.acquisition == "ei" and certificate is not None
     if by_certificate and certificate is not None:
         gain = certificate.value * model.unit
     else:
@@ -61,7 +61,7 @@ def _expectation(study: Subject, model: FittedModel) -> list[str]:
                 f"No other {len(X)} points could be expected to gain more than {bound}, {_CAVEAT}."
             )
     sentences.append(
-        f"This is the view of a model that has seen {_count(study.copy.used, 'result')}; "
+        f"This is the view of a model that has seen {_count(subject.copy.used, 'result')}; "
         "it may be surprised where nothing has been tried."
     )
     return sentences

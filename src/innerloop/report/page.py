@@ -51,23 +51,23 @@ _WORDS = {
 }
 
 
-def page(study: Subject, title: str) -> str:
+def page(subject: Subject, title: str) -> str:
     """The whole page."""
     style = "\n".join(_asset(name) for name in _STYLES)
     script = "\n".join(_asset(name) for name in _SCRIPTS)
     script = f'(() => {{\n"use strict";\n{script}\n}})();'
-    shown = sections(study)
+    shown = sections(subject)
     return Template(_asset("page.html")).substitute(
         policy=_policy([_asset("theme.js"), script], style),
         style=style,
         theme=_asset("theme.js"),
         script=script,
-        data=_json(payload(study)),
+        data=_json(payload(subject)),
         title=text(title),
-        about=text(_about(study)),
-        summary=_summary(study),
+        about=text(_about(subject)),
+        summary=_summary(subject),
         links="".join(f'<a href="#{s.name}">{text(s.heading)}</a>' for s in shown),
-        sections="\n".join([*map(_section, shown), _space(study)]),
+        sections="\n".join([*map(_section, shown), _space(subject)]),
         footer=text(f"innerloop {innerloop.__version__}, {moment(time.time())}"),
     )
 
@@ -110,11 +110,11 @@ def _section(section: Section) -> str:
     )
 
 
-def _space(study: Subject) -> str:
+def _space(subject: Subject) -> str:
     """What is searched: parameters, their ranges, and constraints."""
-    rows = [(name, _range(parameter)) for name, parameter in study.varied.items()]
-    rows += [(name, f"fixed at {_plain(value)}") for name, value in study.fixed.items()]
-    rows += [("constraint", constraint) for constraint in study.optimizer.space.constraints]
+    rows = [(name, _range(parameter)) for name, parameter in subject.varied.items()]
+    rows += [(name, f"fixed at {_plain(value)}") for name, value in subject.fixed.items()]
+    rows += [("constraint", constraint) for constraint in subject.optimizer.space.constraints]
     items = "".join(f"<div><dt>{text(k)}</dt><dd>{text(v)}</dd></div>" for k, v in rows)
     return f'<section id="space"><h2>What is searched</h2><dl class="space">{items}</dl></section>'
 
@@ -130,19 +130,19 @@ def _range(parameter: Real | Integer | Choice) -> str:
     )
 
 
-def _about(study: Subject) -> str:
-    varied = len(study.varied)
-    what = "Minimizing" if study.sign < 0.0 else "Maximizing"
+def _about(subject: Subject) -> str:
+    varied = len(subject.varied)
+    what = "Minimizing" if subject.sign < 0.0 else "Maximizing"
     return f"{what} over {varied} parameter{'' if varied == 1 else 's'}"
 
 
-def _summary(study: Subject) -> str:
-    parts = [_best(study), _facts(study)]
-    parts.append(_outlook(outlook(study)))
-    if study.model is not None and study.copy.used < study.copy.results:
+def _summary(subject: Subject) -> str:
+    parts = [_best(subject), _facts(subject)]
+    parts.append(_outlook(outlook(subject)))
+    if subject.model is not None and subject.copy.used < subject.copy.results:
         parts.append(
-            f'<p class="note">The model on this page has learned from {study.copy.used} of the '
-            f"{study.copy.results} results: the best ones and a random choice of the others. "
+            f'<p class="note">The model on this page has learned from {subject.copy.used} of the '
+            f"{subject.copy.results} results: the best ones and a random choice of the others. "
             "Progress, times and tables show all of them.</p>"
         )
     return "".join(parts)
@@ -156,22 +156,22 @@ def _outlook(sentences: list[str]) -> str:
     return f'<p class="outlook"><strong>{first}</strong> {" ".join(others)}</p>'
 
 
-def _best(study: Subject) -> str:
-    best = study.best
+def _best(subject: Subject) -> str:
+    best = subject.best
     if best is None or best.value is None:
         return ""
-    words, values = f"trial {best.id}", study.values()
+    words, values = f"trial {best.id}", subject.values()
     digits = digits_for(values, 6)
-    if study.model is not None and study.sign * best.value < (study.sign * values).max():
-        estimate = float(study.model.expected(study.model.center[None]).mean[0])
+    if subject.model is not None and subject.sign * best.value < (subject.sign * values).max():
+        estimate = float(subject.model.expected(subject.model.center[None]).mean[0])
         words += (
             "; the model sees noise in the results, and holds this trial for the best, with an "
             f"estimate of {number(estimate, digits - 1)} without noise"
         )
-    params = {**{n: best.params[n] for n in study.varied}, **study.fixed}
+    params = {**{n: best.params[n] for n in subject.varied}, **subject.fixed}
     entries = "".join(
         f'<div><dt>{text(name)}</dt><dd title="{text(label(value))}">{text(_plain(value))}'
-        f"{'<small>fixed</small>' if name in study.fixed else ''}</dd></div>"
+        f"{'<small>fixed</small>' if name in subject.fixed else ''}</dd></div>"
         for name, value in params.items()
     )
     return (
@@ -186,13 +186,13 @@ def _plain(value: Any) -> str:
     return number(value, 6) if isinstance(value, float) else label(value)
 
 
-def _facts(study: Subject) -> str:
-    counts, times = study.counts(), study.times()
-    facts = [("trials", str(len(study.trials)))]
+def _facts(subject: Subject) -> str:
+    counts, times = subject.counts(), subject.times()
+    facts = [("trials", str(len(subject.trials)))]
     facts += [(_WORDS[s], str(counts[s])) for s in _WORDS if s in counts]
     if times:
         facts.append(("began", moment(min(times))))
-        told = [trial.told for trial in study.trials if trial.told is not None]
+        told = [trial.told for trial in subject.trials if trial.told is not None]
         if told:
             facts.append(("last result", moment(max(told))))
             facts.append(("in all", duration(max(told) - min(times))))

@@ -18,23 +18,23 @@ _LONGEST_ERROR, _LONGEST_LINE, _MOST_ERRORS = 6000, 300, 200
 _FEW = 40
 
 
-def payload(study: Subject) -> dict[str, Any]:
+def payload(subject: Subject) -> dict[str, Any]:
     """All that the figures and tables of the page show."""
-    varied = study.varied
+    varied = subject.varied
     errors = _Errors()
-    best = study.best
+    best = subject.best
     return {
-        "minimize": study.sign < 0.0,
+        "minimize": subject.sign < 0.0,
         "parameters": [_axis(name, p) for name, p in varied.items()],
-        "trials": _columns(study, errors),
+        "trials": _columns(subject, errors),
         "errors": errors.entries,
         "best": None if best is None else best.id,
         "batches": [
             [b.first, b.size, b.certificate.fraction, b.certificate.seconds]
-            for b in study.batches()
+            for b in subject.batches()
         ],
-        "next": [_next(study, trial) for trial in study.next_trials],
-        "model": None if study.model is None else _model(study, study.model),
+        "next": [_next(subject, trial) for trial in subject.next_trials],
+        "model": None if subject.model is None else _model(subject, subject.model),
     }
 
 
@@ -63,9 +63,9 @@ def _place(parameter: Parameter, value: Any) -> Any:
     return rounded(value, 8) if isinstance(value, float) else value
 
 
-def _columns(study: Subject, errors: _Errors) -> dict[str, list[Any]]:
+def _columns(subject: Subject, errors: _Errors) -> dict[str, list[Any]]:
     """Trials, one list for each of their properties; times in seconds since the first one."""
-    trials, start = study.trials, min(study.times(), default=0.0)
+    trials, start = subject.trials, min(subject.times(), default=0.0)
     predictions = [trial.prediction for trial in trials]
     return {
         "state": [STATES.index(trial.state) for trial in trials],
@@ -77,7 +77,7 @@ def _columns(study: Subject, errors: _Errors) -> dict[str, list[Any]]:
         "error": [errors.number(trial) for trial in trials],
         "params": [
             [_place(parameter, trial.params[name]) for trial in trials]
-            for name, parameter in study.varied.items()
+            for name, parameter in subject.varied.items()
         ],
     }
 
@@ -112,36 +112,36 @@ class _Errors:
         return self._numbers[text]
 
 
-def _next(study: Subject, trial: Trial) -> dict[str, Any]:
+def _next(subject: Subject, trial: Trial) -> dict[str, Any]:
     row: dict[str, Any] = {
-        "params": [_place(p, trial.params[name]) for name, p in study.varied.items()]
+        "params": [_place(p, trial.params[name]) for name, p in subject.varied.items()]
     }
-    if study.model is not None:
-        x = study.model.space.encode(trial.params)[None]
-        mean, low, high = (_short(float(v[0])) for v in study.model.expected(x))
+    if subject.model is not None:
+        x = subject.model.space.encode(trial.params)[None]
+        mean, low, high = (_short(float(v[0])) for v in subject.model.expected(x))
         row |= {"mean": mean, "low": low, "high": high}
-        row["chance"] = rounded(float(study.model.chance(x)[0]), 3)
+        row["chance"] = rounded(float(subject.model.chance(x)[0]), 3)
     return row
 
 
-def _model(study: Subject, model: FittedModel) -> dict[str, Any]:
-    numbers = {name: k for k, name in enumerate(study.varied)}
-    complete = [t for t in study.copy.optimizer.trials if t.state == "complete"]
+def _model(subject: Subject, model: FittedModel) -> dict[str, Any]:
+    numbers = {name: k for k, name in enumerate(subject.varied)}
+    complete = [t for t in subject.copy.optimizer.trials if t.state == "complete"]
     squares = model.offsets(model.posterior.X)
     return {
         "importance": [[numbers[n], round(s, 5)] for n, s in model.importance().items()],
         "slices": [_slice(model, numbers, each) for each in slices(model)],
         "maps": [_map(numbers, each) for each in maps(model)],
-        "promise": _promise(study, model),
+        "promise": _promise(subject, model),
         # Which trials are shown as dots, and how far from the best point along each parameter.
-        "shown": [study.copy.kept[trial.id] for trial in complete],
-        "offsets": [[rounded(s, 2) for s in squares[name].tolist()] for name in study.varied],
+        "shown": [subject.copy.kept[trial.id] for trial in complete],
+        "offsets": [[rounded(s, 2) for s in squares[name].tolist()] for name in subject.varied],
     }
 
 
-def _promise(study: Subject, model: FittedModel) -> float:
+def _promise(subject: Subject, model: FittedModel) -> float:
     """The largest improvement that is expected of one of the next points."""
-    X = model.space.encode_all([trial.params for trial in study.next_trials])
+    X = model.space.encode_all([trial.params for trial in subject.next_trials])
     return float(model.improvement(X).max()) if len(X) else 0.0
 
 

@@ -15,35 +15,36 @@ class Section(NamedTuple):
     words: tuple[str, ...]
 
 
-def sections(study: Subject) -> list[Section]:
+def sections(subject: Subject) -> list[Section]:
     """The sections there is something to show in."""
-    found = [_convergence(study)] if study.trials else []
-    if study.model is not None:
-        found += [_importance()] if len(study.varied) > 1 else []
-        found += [_effects(study), _map(study)]
-    if study.next_trials:
-        found.append(_next(study))
-    if study.best is not None:
+    found = [_convergence(subject)] if subject.trials else []
+    if subject.model is not None:
+        found += [_importance()] if len(subject.varied) > 1 else []
+        found += [_effects(subject), _map(subject)]
+    if subject.next_trials:
+        found.append(_next(subject))
+    if subject.best is not None:
         found.append(_parallel())
-    if study.batches():
+    if subject.batches():
         found.append(_certificates())
-    if study.batches() or any(trial.asked and trial.told for trial in study.trials):
+    if subject.batches() or any(trial.asked and trial.told for trial in subject.trials):
         found.append(_timings())
-    if any(trial.state in ("failed", "expired") for trial in study.trials):
+    if any(trial.state in ("failed", "expired") for trial in subject.trials):
         found.append(_failures())
-    if study.trials:
+    if subject.trials:
         found.append(Section("trials", "All trials", ("Click on a heading to sort by it.",)))
     return found
 
 
-def _better(study: Subject) -> str:
-    return "Lower is better." if study.sign < 0.0 else "Higher is better."
+def _better(subject: Subject) -> str:
+    return "Lower is better." if subject.sign < 0.0 else "Higher is better."
 
 
-def _convergence(study: Subject) -> Section:
+def _convergence(subject: Subject) -> Section:
     words = (
-        f"Each dot is the value of one trial; the line is the best value so far. {_better(study)} "
-        "A line that has long been flat means that new trials no longer find anything better."
+        "Each dot is the value of one trial; the line is the best value so far. "
+        f"{_better(subject)} A line that has long been flat means that new trials no longer find "
+        "anything better."
     )
     return Section("convergence", "Progress", (words,))
 
@@ -68,8 +69,8 @@ _OFTEN_NARROW = (
 )
 
 
-def _effects(study: Subject) -> Section:
-    if len(study.varied) == 1:
+def _effects(subject: Subject) -> Section:
+    if len(subject.varied) == 1:
         only = "What the model expects along the parameter: the line is the expected value, and the"
         only += " band is where the true value lies with a probability of about 95 %, noise aside"
         only += " (two standard deviations of the model). " + _OFTEN_NARROW
@@ -81,13 +82,13 @@ def _effects(study: Subject) -> Section:
         f"deviations of the model). {_OFTEN_NARROW} Dots are trials: they differ from the slice in "
         "the other parameters, the fainter the more, so they need not lie on the line.",
     ]
-    if study.optimizer.space.constraints:
+    if subject.optimizer.space.constraints:
         words.append("Lines end where the constraints do not allow more.")
     return Section("effects", "What each parameter does", tuple(words))
 
 
-def _map(study: Subject) -> Section:
-    if len(study.varied) == 1:
+def _map(subject: Subject) -> Section:
+    if len(subject.varied) == 1:
         return Section(
             "map",
             "Where improvement is expected",
@@ -102,18 +103,18 @@ def _map(study: Subject) -> Section:
         "bring on average, which is where to look next. Marks lie at their values of these two "
         "parameters and may differ in the others.",
     ]
-    if study.model is not None and study.model.success is not None:
+    if subject.model is not None and subject.model.success is not None:
         words.append("Trials that are likely to fail are likely to bring nothing.")
-    if study.optimizer.pending:
+    if subject.optimizer.pending:
         words.append("Trials that are still running count as if their results were known.")
-    if study.optimizer.space.constraints:
+    if subject.optimizer.space.constraints:
         words.append("Nothing is drawn where the constraints do not allow a trial.")
     return Section("map", "The landscape", tuple(words))
 
 
-def _next(study: Subject) -> Section:
+def _next(subject: Subject) -> Section:
     words = "What would be asked now"
-    if study.model is not None:
+    if subject.model is not None:
         words += (
             ", what the model expects there, with the range that holds the true value with a "
             "probability of about 95 %, and the chance that it succeeds and is better than the "

@@ -227,7 +227,7 @@ def test_searches_stay_finite_where_products_underflow_or_overflow(scale, curvat
     bounds = np.array([[-1.0, 1.0]] * 2)
     end = search(function, np.full((1, 2), 0.9), curvature * np.eye(2)[None], bounds, 1e-300)
     assert np.isfinite(end.x).all()
-    assert np.isfinite(end.curvatures).all()
+    assert np.isfinite(end.hessians).all()
     assert (end.values <= function(np.full((1, 2), 0.9))[0]).all()
 
 

@@ -36,7 +36,12 @@ np.empty(4_000_000)
 def cholesky(A: Array, scale: float) -> Array:
     """Lower Cholesky factors of a stack of symmetric matrices, each with the jitter it needs.
 
-    A: (..., q, q). Returns L (..., q, q) with L L^T = A + jitter I.
+    Args:
+        A: (..., q, q).
+        scale: what jitter is relative to.
+
+    Returns:
+        L (..., q, q) with L L^T = A + jitter I.
     """
     try:
         L = _cholesky(A)
@@ -48,7 +53,7 @@ def cholesky(A: Array, scale: float) -> Array:
 
 
 def _jittered_cholesky(A: Array, scale: float) -> Array:
-    """Give each matrix of the stack the smallest jitter that makes it positive definite."""
+    """Factors of a stack (..., q, q), with the least jitter that makes each positive definite."""
     size = A.shape[-1]
     try:
         smallest = np.linalg.eigvalsh(A)[..., 0]
@@ -64,10 +69,12 @@ def _jittered_cholesky(A: Array, scale: float) -> Array:
 
 
 def _cholesky(A: Array) -> Array:
+    """Lower Cholesky factors of a stack (..., q, q), as they are."""
     return np.linalg.cholesky(A).astype(np.float64, copy=False)
 
 
 def _not_positive_definite(A: Array, scale: float) -> NumericalError:
+    """The error that says how far A (..., q, q) is from having a factor."""
     finite = bool(np.isfinite(A).all())
     worst = float(np.linalg.cond(A).max()) if finite else np.nan
     return NumericalError(
@@ -78,16 +85,31 @@ def _not_positive_definite(A: Array, scale: float) -> NumericalError:
 
 
 def root(A: Array) -> Array:
-    """R with R R^T = A for a symmetric matrix (q, q), singular or not: no jitter is needed."""
+    """A square root of a symmetric matrix, singular or not: no jitter is needed.
+
+    Args:
+        A: (q, q), positive semi-definite but for rounding.
+
+    Returns:
+        R (q, q) with R R^T = A.
+    """
     values, vectors = np.linalg.eigh(A)
     return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))
 
 
 def cholesky_pullback(L: Array, d_L: Array) -> Array:
-    """Carry a gradient with respect to L = cholesky(A) back to the symmetric A.
+    """Carry a gradient with respect to L = cholesky(A) back to the symmetric A (Murray 2016).
 
-    d_A = sym(L^-T Phi(L^T d_L) L^-1), where Phi keeps the lower triangle and halves
-    the diagonal. L, d_L: (..., q, q); only the lower triangle of d_L is read.
+        d_A = sym(L^-T Phi(L^T d_L) L^-1)
+
+    where Phi keeps the lower triangle and halves the diagonal.
+
+    Args:
+        L: (..., q, q).
+        d_L: (..., q, q), of which only the lower triangle is read.
+
+    Returns:
+        d_A (..., q, q), symmetric.
     """
     q = L.shape[-1]
     if q == 1:
@@ -112,7 +134,15 @@ def _triangles(q: int) -> tuple[Array, Array]:
 
 
 def whitener(K: Array, scale: float) -> Array:
-    """W = L^-1, lower triangular in Fortran order, for a covariance K = L L^T (n, n)."""
+    """The inverse W = L^-1 of the Cholesky factor of a covariance K = L L^T.
+
+    Args:
+        K: (n, n).
+        scale: what jitter is relative to.
+
+    Returns:
+        W (n, n), lower triangular, in Fortran order.
+    """
     W: Array = dtrtri(_factor(K, scale), lower=1, overwrite_c=1)[0]
     return W
 
@@ -120,8 +150,16 @@ def whitener(K: Array, scale: float) -> Array:
 def extend_whitener(W: Array, features: Array, block: Array, scale: float) -> Array:
     """The whitener of n + p points from that of n, in O(p n^2).
 
-    W: (n, n); features: (p, n), the whitened covariance of the new points with the old;
-    block: (p, p), the covariance of the new points given the old.
+        [W  0; -C F W  C],   C^-1 C^-T = block
+
+    Args:
+        W: (n, n), of the old points.
+        features: F (p, n), the whitened covariance of the new points with the old.
+        block: (p, p), the covariance of the new points given the old.
+        scale: what jitter is relative to.
+
+    Returns:
+        The whitener, (n + p, n + p).
     """
     n, p = W.shape[0], block.shape[0]
     corner, _ = dtrtri(cholesky(block, scale), lower=1)
@@ -133,22 +171,55 @@ def extend_whitener(W: Array, features: Array, block: Array, scale: float) -> Ar
 
 
 def whiten(W: Array, k: Array) -> Array:
-    """Rows of k (M, n) whitened: k W^T. The memory of k is reused for the result."""
+    """Rows of k whitened: k W^T.
+
+    Args:
+        W: (n, n), lower triangular.
+        k: (M, n); its memory is reused for the result.
+
+    Returns:
+        k W^T, (M, n).
+    """
     return dtrmm(1.0, W, k.T, lower=1, overwrite_b=1).T
 
 
 def unwhiten_gradient(W: Array, d_features: Array) -> Array:
-    """Transpose of `whiten`: d_features W, (M, n). The memory of d_features is reused."""
+    """Carry a gradient with respect to `whiten(W, k)` back to k: d_features W.
+
+    Args:
+        W: (n, n), lower triangular.
+        d_features: (M, n); its memory is reused for the result.
+
+    Returns:
+        The gradient with respect to k, (M, n).
+    """
     return dtrmm(1.0, W, d_features.T, lower=1, trans_a=1, overwrite_b=1).T
 
 
 def add_outer(A: Array, x: Array, y: Array) -> Array:
-    """A (M, n) + x (M,) y (n,)^T, in the memory of A."""
+    """A + x y^T, in the memory of A.
+
+    Args:
+        A: (M, n).
+        x: (M,).
+        y: (n,).
+
+    Returns:
+        The sum, (M, n).
+    """
     return dger(1.0, y, x, a=A.T, overwrite_a=1).T
 
 
 def log_determinant_and_inverse(K: Array, scale: float) -> tuple[float, Array]:
-    """log |K| and the full K^-1, symmetric, of a covariance K (n, n), from one factorization."""
+    """Both log |K| and K^-1 of a covariance, from one factorization.
+
+    Args:
+        K: (n, n).
+        scale: what jitter is relative to.
+
+    Returns:
+        log |K|, and the full K^-1 (n, n), symmetric.
+    """
     L = _factor(K, scale)
     log_determinant = 2.0 * float(np.log(L.diagonal()).sum())
     lower: Array = dpotri(L, lower=1, overwrite_c=1)[0]
@@ -158,7 +229,15 @@ def log_determinant_and_inverse(K: Array, scale: float) -> tuple[float, Array]:
 
 
 def log_determinants_and_inverses(K: Array, scales: Array) -> tuple[Array, Array]:
-    """The same of a stack of covariances (S, n, n), each with its scale: (S,), (S, n, n)."""
+    """Both log |K| and K^-1 of a stack of covariances.
+
+    Args:
+        K: (S, n, n).
+        scales: (S,), what jitter is relative to.
+
+    Returns:
+        log |K| (S,) and K^-1 (S, n, n).
+    """
     # One after the other: LAPACK inverts symmetric matrices twice as fast as NumPy a stack.
     inverses = np.empty_like(K)
     log_determinants = np.empty(len(K))
@@ -168,11 +247,18 @@ def log_determinants_and_inverses(K: Array, scales: Array) -> tuple[Array, Array
 
 
 def log_determinants_and_forms(pairs: Array, noise: Array, B: Array) -> tuple[Array, Array]:
-    """log |K| and B K^-1 B^T for a stack of correlations with noise: (S,), (S, k, k).
+    """Both log |K| and B K^-1 B^T for a stack of correlations with noise.
 
-    pairs: (S, n (n - 1) / 2), what is below the diagonal, row by row; noise: (S, n), above 0, in
-    addition to the 1 on the diagonal; B: (k, n). One factorization of each K, bordered by B and by
-    a multiple of the identity that keeps it positive definite, and no solution.
+    One factorization of each K, bordered by B and by a multiple of the identity that keeps it
+    positive definite, and no solution: the Schur complement of K holds the forms.
+
+    Args:
+        pairs: (S, n (n - 1) / 2), what is below the diagonal of K, row by row.
+        noise: (S, n), above 0, in addition to the 1 on the diagonal.
+        B: (k, n).
+
+    Returns:
+        log |K| (S,) and B K^-1 B^T (S, k, k).
     """
     S, n, k = len(noise), B.shape[1], len(B)
     corner = 2.0 * (1.0 + np.vdot(B, B) / noise.min(axis=1))
@@ -197,7 +283,7 @@ def _below(n: int, width: int) -> NDArray[np.intp]:
 
 
 def _factor(K: Array, scale: float) -> Array:
-    """Lower Cholesky factor of one matrix, with the least jitter that makes its pivots sound."""
+    """Cholesky factor of a matrix (n, n), with the least jitter that makes its pivots sound."""
     for jitter in _JITTERS:
         shifted = K if jitter == 0.0 else K + jitter * scale * np.eye(K.shape[0])
         L: Array
@@ -208,13 +294,21 @@ def _factor(K: Array, scale: float) -> Array:
 
 
 def diagonals(A: Array) -> Array:
-    """A writable view of the diagonals of a stack of matrices: (..., q, q) -> (..., q)."""
+    """A writable view of the diagonals of a stack of matrices.
+
+    Args:
+        A: (..., q, q).
+
+    Returns:
+        The diagonals, (..., q).
+    """
     view: Array = np.einsum("...ii->...i", A)
     return view
 
 
 @cache
 def _controller() -> ThreadpoolController:
+    """What knows the thread pools of the BLAS libraries that are loaded."""
     return ThreadpoolController()
 
 

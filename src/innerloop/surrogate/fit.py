@@ -55,14 +55,27 @@ def fit(
     tolerance: float = 1e-6,
     seconds: float | None = None,
 ) -> GaussianProcess:
-    """The surrogate whose hyperparameters maximize log p(y | X, theta) + log p(theta).
+    """The surrogate whose hyperparameters are a mode of their posterior.
 
-    X: (n, d), y: (n,). noise: known noise variance, a number or (n,); learned if None, then at
-    least `smallest_noise` times the variance of y. start: a previous fit to continue from; without
-    it several starts are tried. priors: None to maximize the likelihood alone. tolerance: the
-    search ends with a step that gains less than this, relative to the log density. seconds: about
-    how long it may take, by default as long as it needs; one that has to stop early is less exact,
-    and is the start itself if there is no time to improve on it.
+        theta = argmax log p(y | X, theta) + log p(theta)
+
+    where the first term is the log marginal likelihood (Rasmussen and Williams 2006, eq. 2.30).
+
+    Args:
+        X: (n, d), where f was observed.
+        y: (n,), what was observed.
+        kernel: the class of kernel.
+        noise: known noise variance, a number or (n,); learned if None.
+        start: a previous fit to continue from; without it several starts are tried.
+        priors: of the hyperparameters; None to maximize the likelihood alone.
+        smallest_noise: noise that is learned is at least this, times the variance of y.
+        tolerance: the search ends with a step that gains less than this, relative to the log
+            density.
+        seconds: about how long it may take, by default as long as it needs; one that has to stop
+            early is less exact, and is the start itself if there is no time to improve on it.
+
+    Returns:
+        The prior with these hyperparameters, to be conditioned on data.
     """
     if not (isinstance(kernel, type) and issubclass(kernel, Kernel)):
         raise InputError(f"kernel must be a class, such as Matern52, got {kernel!r}")

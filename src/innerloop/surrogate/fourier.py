@@ -2,8 +2,9 @@
 
 A draw from the prior is mean + sum_j w_j features_j(x), with features cos and sin of random
 frequencies from the kernel's spectral density: a multivariate t for Matern kernels, a normal for
-the squared exponential. A draw from the posterior is a draw from the prior corrected by
-k(x, X) K^-1 (y - draw(X) - noise), which reproduces the data.
+the squared exponential (Rahimi and Recht 2007). A draw from the posterior is a draw from the prior
+corrected by k(x, X) K^-1 (y - draw(X) - noise), which reproduces the data: Matheron's rule (Wilson
+et al. 2020).
 """
 
 from __future__ import annotations
@@ -26,10 +27,18 @@ _WORKSPACE = 2**22
 
 @dataclass(frozen=True, eq=False)
 class FunctionDraws:
-    """S functions f: R^d -> R that can be evaluated anywhere, again and again.
+    """S functions R^d -> R that can be evaluated anywhere, again and again.
 
-    frequencies: (F / 2, d); weights: (F, S), for the cosines and then the sines.
-    correction: (n, S), weights of k(x, X) that make a prior draw a posterior draw, or None.
+        f_s(x) = mean + sum_j [w_js cos(omega_j . x) + w'_js sin(omega_j . x)] + k(x, X) c_s
+
+    the last term for draws from a posterior only. `prior_draws` and `posterior_draws` make them.
+
+    Args:
+        frequencies: omega (F / 2, d).
+        weights: (F, S), w for the cosines and then w' for the sines.
+        mean: the prior mean.
+        posterior: what the draws were conditioned on; None for draws from the prior.
+        correction: c (n, S), weights of k(x, X) that make a prior draw a posterior draw, or None.
     """
 
     frequencies: Array
@@ -44,15 +53,30 @@ class FunctionDraws:
         return int(self.frequencies.shape[1])
 
     def __call__(self, X: ArrayLike) -> Array:
-        """Values of all draws: (..., d) -> (S, ...)."""
+        """Values of all draws.
+
+        Args:
+            X: (..., d), points.
+
+        Returns:
+            f_s(x), (S, ...).
+        """
         return self._sharded(X, self._value)[..., 0]
 
     def value_and_grad(self, X: ArrayLike) -> tuple[Array, Array]:
-        """Values and gradients of all draws: (..., d) -> (S, ...), (S, ..., d)."""
+        """Values and gradients of all draws.
+
+        Args:
+            X: (..., d), points.
+
+        Returns:
+            Values (S, ...) and gradients (S, ..., d).
+        """
         both = self._sharded(X, self._value_and_grad)
         return both[..., 0], both[..., 1:]
 
     def _sharded(self, X: ArrayLike, evaluate: Callable[[Array], Array]) -> Array:
+        """What `evaluate` gives at points (..., d), a shard at a time: (S, ..., k)."""
         points = checks.point_array("X", X, self.d)
         flat = points.reshape(-1, self.d)
         observed = 0 if self.posterior is None else self.posterior.n
@@ -62,6 +86,7 @@ class FunctionDraws:
         return whole.reshape(whole.shape[0], *points.shape[:-1], whole.shape[-1])
 
     def _value(self, X: Array) -> Array:
+        """Values at points (P, d): (S, P, 1)."""
         phase = X @ self.frequencies.T
         waves = np.concatenate([np.cos(phase), np.sin(phase)], axis=1)
         value = waves @ self.weights + self.mean
@@ -70,6 +95,7 @@ class FunctionDraws:
         return value.T[..., None]
 
     def _value_and_grad(self, X: Array) -> Array:
+        """Values and gradients at points (P, d), side by side: (S, P, 1 + d)."""
         phase = X @ self.frequencies.T
         cosine, sine = np.cos(phase), np.sin(phase)
         half = self.frequencies.shape[0]
@@ -94,9 +120,19 @@ class FunctionDraws:
 def prior_draws(
     gp: GaussianProcess, d: int, *, draws: int = 1, features: int = 2**14, seed: Seed = None
 ) -> FunctionDraws:
-    """Functions drawn from the prior of `gp` over d inputs.
+    """Functions drawn from the prior of a Gaussian process (Rahimi and Recht 2007).
 
     Draws of one call share their frequencies and differ in their weights.
+
+    Args:
+        gp: the prior.
+        d: dimension of the inputs.
+        draws: S, how many functions.
+        features: F, how many features they are made of; even, a cosine and a sine each.
+        seed: an integer, a generator, or None for a random one.
+
+    Returns:
+        The functions.
     """
     d, draws = checks.count("d", d), checks.count("draws", draws)
     if checks.count("features", features) % 2:
@@ -111,7 +147,21 @@ def prior_draws(
 def posterior_draws(
     posterior: Posterior, *, draws: int = 1, features: int = 2**14, seed: Seed = None
 ) -> FunctionDraws:
-    """Functions drawn from a posterior, by correcting draws from its prior."""
+    """Functions drawn from a posterior, by Matheron's rule (Wilson et al. 2020).
+
+        f(x) | y = f(x) + k(x, X) K^-1 (y - f(X) - noise)
+
+    where f on the right is a draw from the prior, by random Fourier features.
+
+    Args:
+        posterior: the belief given the data.
+        draws: S, how many functions.
+        features: F, how many features they are made of; even, a cosine and a sine each.
+        seed: an integer, a generator, or None for a random one.
+
+    Returns:
+        The functions.
+    """
     generator = np.random.default_rng(seed)
     prior = prior_draws(posterior.gp, posterior.d, draws=draws, features=features, seed=generator)
     noise = np.sqrt(posterior.noise) * generator.standard_normal((draws, posterior.n))
@@ -122,7 +172,7 @@ def posterior_draws(
 
 
 def _spectral_sample(kernel: Kernel, size: int, d: int, generator: np.random.Generator) -> Array:
-    """Frequencies (size, d) from the spectral density of the kernel."""
+    """Frequencies (size, d) from the kernel's spectral density: normal, or a multivariate t."""
     normal = generator.standard_normal((size, d)) * kernel.inverse_lengthscales(d)
     freedom = kernel.spectral_freedom
     if freedom is None:

@@ -5,7 +5,8 @@ With K = k(X, X) + noise = L L^T and W = L^-1, everything is written in terms of
 
     mean(x) = mean + V^T r          cov(x, x') = k(x, x') - V^T V'
 
-so that a value costs one triangular product and its gradient one more.
+(Rasmussen and Williams 2006, eq. 2.23 and 2.24), so that a value costs one triangular product
+and its gradient one more.
 """
 
 from __future__ import annotations
@@ -30,9 +31,12 @@ from innerloop.types import Array
 
 @dataclass(frozen=True, eq=False)
 class GaussianProcess:
-    """The surrogate M: f ~ GP(mean, kernel), observed as y = f(x) + N(0, noise).
+    """The surrogate M of the paper, f ~ GP(mean, kernel), observed as y = f(x) + N(0, noise).
 
-    noise: a variance; one number for all observations, or (n,), one per observation.
+    Args:
+        kernel: the prior covariance of f.
+        mean: the prior mean of f, a constant.
+        noise: variance of the observations' noise; one number for all of them, or (n,).
     """
 
     kernel: Kernel
@@ -48,7 +52,15 @@ class GaussianProcess:
         object.__setattr__(self, "noise", noise.copy() if noise.ndim else float(noise))
 
     def condition(self, X: ArrayLike, y: ArrayLike) -> Posterior:
-        """The posterior given observations X (n, d) and y (n,); factored once, in O(n^3)."""
+        """The posterior given observations; factored once, in O(n^3).
+
+        Args:
+            X: (n, d), where f was observed.
+            y: (n,), what was observed.
+
+        Returns:
+            The belief about f given the observations.
+        """
         points = checks.points("X", X).copy()
         n, d = points.shape
         values = checks.vector("y", y, n).copy()
@@ -65,11 +77,22 @@ class GaussianProcess:
 
 @dataclass(frozen=True, eq=False)
 class Posterior:
-    """A GaussianProcess conditioned on n observations.
+    """A Gaussian process conditioned on n observations.
 
-    X: (n, d), y: (n,), noise: (n,); whitener: W (n, n); residuals: W (y - mean) (n,).
-    center: (d,), the origin in which distances are computed. fantasized: how many of the last
-    observations are fantasies.
+        mean(x)    = mean + k(x, X) K^-1 (y - mean),   K = k(X, X) + diag(noise)
+        cov(x, x') = k(x, x') - k(x, X) K^-1 k(X, x')
+
+    (Rasmussen and Williams 2006, eq. 2.23 and 2.24). `GaussianProcess.condition` makes one.
+
+    Args:
+        gp: the prior.
+        X: (n, d), where f was observed.
+        y: (n,), what was observed.
+        noise: (n,), variances of the observations' noise.
+        whitener: W (n, n), the inverse of the Cholesky factor of K.
+        residuals: W (y - mean), (n,).
+        center: (d,), the origin in which distances are computed.
+        fantasized: how many of the last observations are fantasies.
     """
 
     gp: GaussianProcess
@@ -105,35 +128,60 @@ class Posterior:
 
     @property
     def log_likelihood(self) -> float:
-        """log p(y | X), the log marginal likelihood of the observations."""
+        """Log marginal likelihood log p(y | X) (Rasmussen and Williams 2006, eq. 2.30).
+
+            -1/2 (y - mean)^T K^-1 (y - mean) - 1/2 log |K| - n/2 log 2 pi
+
+        with K = k(X, X) + diag(noise).
+        """
         log_determinant = -2.0 * np.log(self.whitener.diagonal()).sum()
         squares = self.residuals @ self.residuals
         return float(-0.5 * (squares + log_determinant + self.n * np.log(2.0 * np.pi)))
 
     @property
     def fitted(self) -> Array:
-        """Mean of f at the observations: y less the part of it that is noise, (n,)."""
+        """Posterior mean of f at the observations, (n,): y less the part of it that is noise."""
         weights = self.residuals @ self.whitener  # K^-1 (y - mean)
         fitted: Array = self.y - self.noise * weights
         return fitted
 
     def marginals(self, Xs: ArrayLike) -> tuple[Array, Array]:
-        """Mean and variance of f at each point: (..., d) -> (...), (...)."""
+        """Mean and variance of f at each point by itself.
+
+        Args:
+            Xs: (..., d), points.
+
+        Returns:
+            Means (...) and variances (...).
+        """
         points = checks.point_array("Xs", Xs, self.d)
         lead = points.shape[:-1]
         belief = self.unchecked_belief(points.reshape(-1, 1, self.d))
         return belief.mean.reshape(lead), np.maximum(belief.cov, 0.0).reshape(lead)
 
     def belief(self, Xq: ArrayLike) -> Belief:
-        """Joint belief over f at each query set: (..., q, d) -> mean (..., q), cov (..., q, q)."""
+        """Joint belief over f at each query set.
+
+        Args:
+            Xq: (..., q, d), query sets.
+
+        Returns:
+            A normal with mean (..., q) and covariance (..., q, q).
+        """
         return self.unchecked_belief(checks.point_sets("Xq", Xq, self.d))
 
     def condition(
         self, X_new: ArrayLike, y_new: ArrayLike, noise: ArrayLike | None = None
     ) -> Posterior:
-        """Append observations X_new (p, d), y_new (p,) by a rank update, in O(n^2) per point.
+        """Append observations by extending the factorization, in O(n^2) per point.
 
-        noise: variance of the new observations, one number or (p,); by default the surrogate's.
+        Args:
+            X_new: (p, d), where f was observed.
+            y_new: (p,), what was observed.
+            noise: variance of the new observations, one number or (p,); by default the surrogate's.
+
+        Returns:
+            The posterior given old and new observations.
         """
         points = checks.points("X_new", X_new, self.d)
         p = points.shape[0]
@@ -151,11 +199,18 @@ class Posterior:
     def fantasize(
         self, X_new: Array, noise: float = 0.0, belief: Belief | None = None
     ) -> Posterior:
-        """Condition on X_new (p, d) having come out at its mean, observed with variance `noise`.
+        """Condition on new points having come out at their mean.
 
-        The mean function stays as it is. The last p features of a query are then its loadings
-        on those outcomes: draws z (m, p) shift its mean by `loadings @ z.T`. belief: that at X_new,
-        if it is at hand.
+        The mean function stays as it is. The last p features of a query are then its loadings on
+        those outcomes: draws z (m, p) shift its mean by `loadings @ z.T`.
+
+        Args:
+            X_new: (p, d), where f is taken to be observed.
+            noise: variance of these observations.
+            belief: that at X_new, if it is at hand.
+
+        Returns:
+            The posterior given the fantasies too.
         """
         belief = self.unchecked_belief(X_new) if belief is None else belief
         variances = np.full(X_new.shape[0], noise)
@@ -170,6 +225,7 @@ class Posterior:
         variances: Array,
         fantasized: int = 0,
     ) -> Posterior:
+        """The posterior with p observations more: points (p, d), values (p,), variances (p,)."""
         block = belief.cov + np.diag(variances)
         W = linalg.extend_whitener(self.whitener, belief.features, block, self.gp.kernel.variance)
         # The new rows of W carry the old residuals to the mean at the new points.
@@ -186,9 +242,14 @@ class Posterior:
         )
 
     def cross_covariance(self, X: Array) -> tuple[Array, Callable[[Array], Array]]:
-        """k(X, observations), (P, n), and a function giving the gradient of its products.
+        """Covariance of points with the observations, and how to differentiate its products.
 
-        That function takes weights (n, S) to the gradient of k @ weights in each point: (S, P, d).
+        Args:
+            X: (P, d), points.
+
+        Returns:
+            k(X, observations), (P, n), and a function that takes weights (n, S) to the gradient of
+            k @ weights in each point, (S, P, d).
         """
         queries = self._scale(X)
         k, pullback = self.gp.kernel.profile(
@@ -205,10 +266,18 @@ class Posterior:
         return k, product_gradient
 
     def _scale(self, points: Array) -> ScaledPoints:
+        """Points (..., d) in units of the lengthscales, around the center."""
         return ScaledPoints((points - self.center) * self._unit)
 
     def unchecked_belief(self, Xq: Array) -> Belief:
-        """`belief` for callers that have validated Xq."""
+        """Joint belief over f at query sets that the caller has validated.
+
+        Args:
+            Xq: (..., q, d), query sets.
+
+        Returns:
+            What `belief` returns.
+        """
         q = Xq.shape[-2]
         kernel = self.gp.kernel
         queries = self._scale(Xq.reshape(-1, self.d))
@@ -239,7 +308,12 @@ class Posterior:
 
 
 class Paths(NamedTuple):
-    """Sample paths Y = mean + factor z (eq. 3): mean (..., q), factor (..., q, fantasized + q)."""
+    """Sample paths Y = mean + factor z (eq. 3).
+
+    Args:
+        mean: (..., q).
+        factor: (..., q, fantasized + q).
+    """
 
     mean: Array
     factor: Array
@@ -249,7 +323,12 @@ class Paths(NamedTuple):
 class Belief:
     """Normal belief N(mean, cov) over f at query sets, differentiable in the queries.
 
-    mean: (..., q), cov: (..., q, q), features: (..., q, n).
+    `Posterior.belief` makes one.
+
+    Args:
+        mean: (..., q).
+        cov: (..., q, q).
+        features: V = W k(X, x), (..., q, n).
     """
 
     mean: Array
@@ -262,12 +341,12 @@ class Belief:
 
     @property
     def loadings(self) -> Array:
-        """How each query moves with the draws of fantasized outcomes: (..., q, fantasized)."""
+        """How each query moves with the draws of fantasized outcomes, (..., q, fantasized)."""
         return self.features[..., self._posterior.n - self._posterior.fantasized :]
 
     @property
     def paths(self) -> Paths:
-        """Sample paths of f at the queries: those of fantasies with their own columns first.
+        """Sample paths of f at the queries (eq. 3), with columns for the draws of fantasies first.
 
         Given draws z (m, p) of p fantasized outcomes the belief is N(mean + loadings z^T, cov),
         with a covariance that does not depend on z. The loadings and its Cholesky factor, side by
@@ -279,10 +358,16 @@ class Belief:
         return Paths(self.mean, np.concatenate([self.loadings, L], axis=-1))
 
     def pullback(self, d_mean: Array, d_cov: Array, d_features: Array | None = None) -> Array:
-        """Carry gradients with respect to mean and cov back to the queries: (..., q, d).
+        """Carry gradients with respect to the belief back to the queries: the last factor of eq. 4.
 
-        d_mean: (..., q); d_cov: (..., q, q); d_features: (..., q, p), with respect to the last
-        p features, beyond their part in mean and cov.
+        Args:
+            d_mean: (..., q), gradient with respect to the mean.
+            d_cov: (..., q, q), gradient with respect to the covariance.
+            d_features: (..., q, p), gradient with respect to the last p features, beyond their part
+                in mean and covariance.
+
+        Returns:
+            The gradient with respect to the queries, (..., q, d).
         """
         post, q = self._posterior, self.cov.shape[-1]
         V = self.features.reshape(-1, q, post.n)
@@ -304,6 +389,7 @@ class Belief:
 
 
 def _per_observation(noise: float | Array, n: int) -> Array:
+    """Noise variances, (n,), from one number or (n,)."""
     if np.ndim(noise) and np.shape(noise) != (n,):
         raise InputError(
             f"noise must be a number or have shape ({n},), one per observation, "

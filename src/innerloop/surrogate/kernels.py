@@ -29,18 +29,22 @@ Profile = tuple[Array, Callable[[Array], Array]]
 
 @dataclass(frozen=True, eq=False)
 class Kernel(ABC):
-    """A covariance that depends on the distance in units of the lengthscales.
+    """A stationary covariance: a function of the distance in units of the lengthscales.
 
-    lengthscales: one number for all dimensions, or (d,). variance: the prior variance of f.
+        k(x, x') = k(s),   s = stretch^2 r^2,   r^2 = sum_k (x_k - x'_k)^2 / lengthscale_k^2
+
+    Args:
+        lengthscales: one number for all dimensions, or (d,).
+        variance: k(0), the prior variance of f.
     """
 
     lengthscales: Array
     variance: float = 1.0
 
-    #: Factor on r in the kernel's formula.
     stretch: ClassVar[float]
-    #: Degrees of freedom of the spectral density, a multivariate t; None for a Gaussian.
+    """Factor on r in the kernel's formula."""
     spectral_freedom: ClassVar[float | None]
+    """Degrees of freedom of the spectral density, a multivariate t; None for a normal."""
 
     def __init__(self, lengthscales: ArrayLike, variance: float = 1.0) -> None:
         scales = checks.positive("lengthscales", lengthscales)
@@ -54,9 +58,16 @@ class Kernel(ABC):
     @staticmethod
     @abstractmethod
     def profile(s: Array, variance: float) -> Profile:
-        """Covariance at stretched squared distances s, in the memory of s, with its pullback.
+        """Covariance at stretched squared distances, and its pullback.
 
-        The pullback takes weights w to w dk/ds, in the memory of w.
+        The pullback takes weights w, of the shape of s, to w dk/ds, in the memory of w.
+
+        Args:
+            s: stretched squared distances, any shape; their memory is reused for the covariance.
+            variance: k(0).
+
+        Returns:
+            k(s), and the pullback.
         """
 
     @property
@@ -65,7 +76,14 @@ class Kernel(ABC):
         return 1e-14 * self.variance
 
     def inverse_lengthscales(self, d: int) -> Array:
-        """1 / lengthscales as a (d,) array."""
+        """One over the lengthscales, one for each dimension.
+
+        Args:
+            d: dimension of the points.
+
+        Returns:
+            1 / lengthscales, (d,).
+        """
         if self.lengthscales.ndim == 1 and self.lengthscales.size != d:
             raise InputError(
                 f"the kernel has {self.lengthscales.size} lengthscales, "
@@ -74,7 +92,15 @@ class Kernel(ABC):
         return np.broadcast_to(1.0 / self.lengthscales, (d,))
 
     def __call__(self, X1: ArrayLike, X2: ArrayLike) -> Array:
-        """Covariance matrix between points X1 (n1, d) and X2 (n2, d): (n1, n2)."""
+        """Covariance matrix between two sets of points.
+
+        Args:
+            X1: (n1, d).
+            X2: (n2, d).
+
+        Returns:
+            k(X1, X2), (n1, n2).
+        """
         first = checks.points("X1", X1)
         second = checks.points("X2", X2, first.shape[1])
         unit = self.stretch * self.inverse_lengthscales(first.shape[1])
@@ -85,7 +111,17 @@ class Kernel(ABC):
 
 
 class Matern52(Kernel):
-    """variance (1 + a + a^2 / 3) exp(-a), a = sqrt(5) r."""
+    """Matern kernel of smoothness 5/2 (Rasmussen and Williams 2006, eq. 4.17).
+
+        k(s)  = variance (1 + a + s / 3) exp(-a),   a = sqrt(s),   s = 5 r^2
+        dk/ds = -variance / 6 (1 + a) exp(-a)
+
+    Its spectral density is a multivariate t with 5 degrees of freedom.
+
+    Args:
+        lengthscales: one number for all dimensions, or (d,).
+        variance: k(0), the prior variance of f.
+    """
 
     stretch = float(np.sqrt(5.0))
     spectral_freedom = 5.0
@@ -110,7 +146,17 @@ class Matern52(Kernel):
 
 
 class Matern32(Kernel):
-    """variance (1 + a) exp(-a), a = sqrt(3) r."""
+    """Matern kernel of smoothness 3/2 (Rasmussen and Williams 2006, eq. 4.17).
+
+        k(s)  = variance (1 + a) exp(-a),   a = sqrt(s),   s = 3 r^2
+        dk/ds = -variance / 2 exp(-a)
+
+    Its spectral density is a multivariate t with 3 degrees of freedom.
+
+    Args:
+        lengthscales: one number for all dimensions, or (d,).
+        variance: k(0), the prior variance of f.
+    """
 
     stretch = float(np.sqrt(3.0))
     spectral_freedom = 3.0
@@ -132,7 +178,17 @@ class Matern32(Kernel):
 
 
 class SquaredExponential(Kernel):
-    """variance exp(-r^2 / 2)."""
+    """Squared exponential kernel (Rasmussen and Williams 2006, eq. 4.9).
+
+        k(s)  = variance exp(-s / 2),   s = r^2
+        dk/ds = -k(s) / 2
+
+    Its spectral density is normal.
+
+    Args:
+        lengthscales: one number for all dimensions, or (d,).
+        variance: k(0), the prior variance of f.
+    """
 
     stretch = 1.0
     spectral_freedom = None

@@ -35,7 +35,18 @@ def _pairs(points: Array) -> Array | None:
 
 @dataclass(frozen=True, eq=False)
 class LogPosterior:
-    """Negative log posterior of theta for centred points (n, d) and standardized values (n,)."""
+    """Negative log posterior of theta for centred points and standardized values.
+
+        1/2 (y - mean)^T K^-1 (y - mean) + 1/2 log |K| + n/2 log 2 pi - log p(theta) - log p(mean)
+
+    Args:
+        points: (n, d), with mean 0.
+        values: y (n,), with mean 0 and standard deviation 1.
+        kernel: the class of kernel.
+        known_noise: (n,), noise variances that are not learned; None if they are.
+        priors: of the hyperparameters; None for the likelihood alone.
+        smallest_noise: the least noise variance that is learned.
+    """
 
     points: Array
     values: Array
@@ -84,10 +95,13 @@ class LogPosterior:
         return clipped
 
     def information(self, theta: Array) -> Array:
-        """Expected curvature: 1/2 tr K^-1 K_i K^-1 K_j, K_i = dK / dtheta_i, and the priors'.
+        """Expected curvature at a stack of theta (S, p): (S, p, p).
 
-        At a stack of theta (S, p): (S, p, p). It costs a product of matrices per parameter, so it
-        is taken on part of the observations and scaled up: information grows like their number.
+            1/2 tr K^-1 K_i K^-1 K_j,   K_i = dK / dtheta_i
+
+        the Fisher information of theta (Mardia and Marshall 1984), and the curvature of the priors.
+        It costs a product of matrices per parameter, so it is taken on part of the observations and
+        scaled up: information grows like their number.
         """
         n, (S, p) = len(self.values), theta.shape
         few = self if n <= _INFORMATION_POINTS else self.subset(_INFORMATION_POINTS)
@@ -115,9 +129,13 @@ class LogPosterior:
         return expected + np.diag(self.prior_precision)
 
     def evaluate(self, theta: Array) -> tuple[Array, Array, Array]:
-        """Negative log posteriors, gradients and profiled means at a stack of theta (S, p).
+        """Values (S,), gradients (S, p) and profiled means (S,) at theta (S, p).
 
-        (S,), (S, p), (S,).
+        The likelihood is eq. 2.30 of Rasmussen and Williams (2006), its gradient eq. 5.9,
+
+            d/dtheta_i -log p(y | X) = 1/2 tr (K^-1 - alpha alpha^T) K_i,   alpha = K^-1 (y - mean)
+
+        at the mean that is best given theta, 1^T K^-1 y / (1^T K^-1 1 + precision of its prior).
         """
         n, d = self.points.shape
         parameters = np.exp(theta)

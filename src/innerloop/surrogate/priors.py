@@ -14,12 +14,17 @@ from innerloop.types import Array
 
 @dataclass(frozen=True)
 class Priors:
-    """Independent normal priors (center, sd) on the logarithms of the hyperparameters.
+    """Independent normal priors on the logarithms of the hyperparameters, in units of the sd of y.
 
     Lengthscales are centred at exp(lengthscale[0]) * sqrt(d): distances in the unit cube grow
     like sqrt(d), so that functions of 1 and of 100 inputs are thought equally smooth across
-    their domain. The constant mean has a normal prior with standard deviation `mean`. All are
-    in units of the standard deviation of y.
+    their domain (Hvarfner et al. 2024 argue for such a prior).
+
+    Args:
+        lengthscale: center and sd of log(lengthscale / sqrt(d)).
+        variance: center and sd of the log of the kernel's variance.
+        noise: center and sd of the log of the noise variance.
+        mean: sd of the constant mean, whose prior is centred at 0.
     """
 
     lengthscale: tuple[float, float] = (float(np.log(0.25)), 0.8)
@@ -35,7 +40,15 @@ class Priors:
         checks.positive_scalar("sd of mean", self.mean)
 
     def log_density(self, gp: GaussianProcess, d: int) -> float:
-        """log p(theta) of a surrogate of values with standard deviation 1, up to a constant."""
+        """Log prior density log p(theta) of a surrogate, up to a constant.
+
+        Args:
+            gp: the surrogate, of values with standard deviation 1.
+            d: dimension of its inputs.
+
+        Returns:
+            The logarithm of the density.
+        """
         logs = -np.log(gp.kernel.inverse_lengthscales(d)) - 0.5 * np.log(d)
         total = _log_normal(logs, self.lengthscale).sum()
         total += _log_normal(np.log(gp.kernel.variance), self.variance)

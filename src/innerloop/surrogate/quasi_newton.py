@@ -1,9 +1,10 @@
 """Minimization of a smooth function of few parameters within bounds, from known curvature.
 
-A dense BFGS method that starts from a given curvature matrix instead of the identity, and keeps
-parameters within a box by projection; several searches go on in lockstep. Hyperparameter fits use
-it: their expected information matrix is so good a first guess that a fit takes a third of the
-evaluations that L-BFGS-B needs, which has to learn the same matrix step by step.
+A dense BFGS method (Nocedal and Wright 2006, chapter 6) that starts from a given matrix instead
+of the identity, and keeps parameters within a box by projection; several searches go on in
+lockstep. Hyperparameter fits use it: their expected information matrix is so good a first guess
+that a fit takes a third of the evaluations that L-BFGS-B needs, which has to learn the same
+matrix step by step.
 """
 
 from __future__ import annotations
@@ -17,41 +18,46 @@ from numpy.typing import NDArray
 from innerloop.types import Array
 
 # Points (S, p) to values (S,), gradients (S, p), and something to note about each (S,).
-Function = Callable[[Array], tuple[Array, Array, Array]]
+_Function = Callable[[Array], tuple[Array, Array, Array]]
 
 _SUFFICIENT_DECREASE = 1e-4
 _LONGEST_STEP = 2.0
 _SHORTEST_FRACTION = 1e-6
-# Added to curvatures, and this share of them too, so that steps stay finite where there is none.
+# Added to diagonals of Hessians, and this share too, so that steps stay finite where they vanish.
 _LEAST_CURVATURE, _LEAST_SHARE = 1e-3, 1e-10
 # A smaller product of a step with its curvature is rounding error, and may underflow.
 _SMALLEST_PRODUCT = 1e-250
 
 
 class Descents(NamedTuple):
-    """Where searches have got to: x (S, p), values (S,), gradients (S, p), curvatures (S, p, p).
+    """Where S searches have got to.
 
-    Curvatures are symmetric positive semi-definite. notes: (S,), what the function notes about x.
-    ended: (S,), whether there is nothing more to gain.
+    Args:
+        x: (S, p).
+        values: (S,), of the function there.
+        grads: (S, p), its gradients.
+        notes: (S,), what the function notes about x.
+        hessians: B (S, p, p), approximate second derivatives, symmetric positive semi-definite.
+        ended: (S,), whether there is nothing more to gain.
     """
 
     x: Array
     values: Array
     grads: Array
     notes: Array
-    curvatures: Array
+    hessians: Array
     ended: NDArray[np.bool_]
 
     def only(self, rows: NDArray[np.intp]) -> Descents:
         """Some of the searches."""
-        x, values, grads, notes, curvatures, ended = self
+        x, values, grads, notes, hessians, ended = self
         return Descents(
-            x[rows], values[rows], grads[rows], notes[rows], curvatures[rows], ended[rows]
+            x[rows], values[rows], grads[rows], notes[rows], hessians[rows], ended[rows]
         )
 
 
 def advance(
-    function: Function,
+    function: _Function,
     descents: Descents,
     bounds: Array,
     *,
@@ -61,19 +67,30 @@ def advance(
 ) -> Descents:
     """Go on with searches, all in lockstep.
 
-    bounds: (p, 2). A search ends when a step gains less than `tolerance` relative to the value;
-    all pause after so many evaluations, or when `stop` says so, which is asked before each.
+    Steps are taken if they meet the condition of sufficient decrease (Nocedal and Wright 2006,
+    eq. 3.4, with c_1 = 1e-4), and shortened by interpolation if they do not (section 3.5).
+
+    Args:
+        function: takes points (S, p) to values (S,), gradients (S, p) and notes (S,).
+        descents: where the searches are.
+        bounds: (p, 2), lowest and highest values.
+        evaluations: after so many all searches pause.
+        tolerance: a search ends when a step gains less than this, relative to the value.
+        stop: asked before each evaluation; all searches pause when it says so.
+
+    Returns:
+        Where the searches have got to.
     """
     low, high = bounds.T
     x, values, grads = descents.x.copy(), descents.values.copy(), descents.grads.copy()
-    notes, curvatures = descents.notes.copy(), descents.curvatures.copy()
+    notes, hessians = descents.notes.copy(), descents.hessians.copy()
     ended = descents.ended.copy()
     # A fraction of 0 stands for a direction that is not there yet.
     directions, fractions = np.zeros_like(x), np.zeros_like(values)
     for _ in range(evaluations):
         rows = np.flatnonzero(~ended & (fractions == 0.0))
         if rows.size:
-            directions[rows] = _directions(x[rows], grads[rows], curvatures[rows], low, high)
+            directions[rows] = _directions(x[rows], grads[rows], hessians[rows], low, high)
             fractions[rows] = 1.0
             gains = -np.vecdot(grads[rows], directions[rows])
             ended[rows] = gains <= tolerance * np.maximum(1.0, np.abs(values[rows]))
@@ -90,12 +107,12 @@ def advance(
             ended[rows] = ~taken & (fractions[rows] < _SHORTEST_FRACTION)
             rows, steps, new_values = rows[taken], steps[taken], new_values[taken]
             new_grads, new_notes = new_grads[taken], new_notes[taken]
-        curvatures[rows] = _updated(curvatures[rows], steps, new_grads - grads[rows])
+        hessians[rows] = _updated(hessians[rows], steps, new_grads - grads[rows])
         ended[rows] = values[rows] - new_values <= tolerance * np.maximum(1.0, np.abs(new_values))
         x[rows] += steps
         values[rows], grads[rows], notes[rows] = new_values, new_grads, new_notes
         fractions[rows] = 0.0
-    return Descents(x, values, grads, notes, curvatures, ended)
+    return Descents(x, values, grads, notes, hessians, ended)
 
 
 def _shrinkage(increases: Array, predicted: Array) -> Array:
@@ -107,14 +124,14 @@ def _shrinkage(increases: Array, predicted: Array) -> Array:
     return np.clip(parabola, 0.1, 0.5)
 
 
-def _directions(x: Array, grads: Array, curvatures: Array, low: Array, high: Array) -> Array:
+def _directions(x: Array, grads: Array, hessians: Array, low: Array, high: Array) -> Array:
     """The quasi-Newton steps (S, p) of the parameters that are not held at a bound.
 
     Held are those that their own gradient pushes out, and those that the step would push out.
     """
     at_low, at_high = x <= low, x >= high
     held = (at_low & (grads > 0.0)) | (at_high & (grads < 0.0))
-    matrix, slopes = curvatures.copy(), -grads
+    matrix, slopes = hessians.copy(), -grads
     diagonals = np.einsum("sii->si", matrix)
     diagonals += _LEAST_CURVATURE + _LEAST_SHARE * diagonals
     while True:
@@ -132,9 +149,15 @@ def _directions(x: Array, grads: Array, curvatures: Array, low: Array, high: Arr
     return np.asarray(directions * (_LONGEST_STEP / longest))
 
 
-def _updated(curvatures: Array, steps: Array, changes: Array) -> Array:
-    """BFGS updates, damped where the function curves down (Powell's rule)."""
-    along = (curvatures @ steps[:, :, None])[:, :, 0]
+def _updated(hessians: Array, steps: Array, changes: Array) -> Array:
+    """BFGS updates of B (S, p, p) for steps s (S, p) and changes y of the gradient (S, p).
+
+        B <- B - B s s^T B / s^T B s + y y^T / s^T y        (Nocedal and Wright 2006, eq. 6.19)
+
+    Where s^T y < 0.2 s^T B s, the function curving down, y is damped by Powell's rule (procedure
+    18.2).
+    """
+    along = (hessians @ steps[:, :, None])[:, :, 0]
     expected, seen = np.vecdot(steps, along), np.vecdot(steps, changes)
     sound = expected > _SMALLEST_PRODUCT
     damped = sound & (seen < 0.2 * expected)
@@ -146,6 +169,6 @@ def _updated(curvatures: Array, steps: Array, changes: Array) -> Array:
     sound &= seen > 0.1 * _SMALLEST_PRODUCT
     if not sound.all():
         expected, seen = np.where(sound, expected, np.inf), np.where(sound, seen, np.inf)
-    updated: Array = curvatures + changes[:, :, None] * (changes / seen[:, None])[:, None, :]
+    updated: Array = hessians + changes[:, :, None] * (changes / seen[:, None])[:, None, :]
     updated -= along[:, :, None] * (along / expected[:, None])[:, None, :]
     return updated

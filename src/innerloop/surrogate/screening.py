@@ -16,7 +16,11 @@ _AT_ONCE = 32
 
 
 class Screening:
-    """The negative log posterior of few observations, without gradients."""
+    """The negative log posterior of few observations, without gradients.
+
+    Args:
+        objective: of those observations.
+    """
 
     def __init__(self, objective: LogPosterior) -> None:
         self._objective = objective
@@ -27,8 +31,15 @@ class Screening:
     def __call__(self, lengthscales: Array, ratios: Array) -> tuple[Array, Array]:
         """Rough values, and theta: (S,), (S, d + 2).
 
-        lengthscales: (S, d); ratios of noise to variance: (S,). The variance is about the best
-        one. Known noise counts instead of the ratios, with a variance of 1.
+        The variance is about the best one. Known noise counts instead of the ratios, with a
+        variance of 1.
+
+        Args:
+            lengthscales: (S, d).
+            ratios: (S,), of noise to variance.
+
+        Returns:
+            Negative log posteriors, and the hyperparameters.
         """
         objective, m = self._objective, len(self._objective.values)
         log_determinants, forms = self._factors(lengthscales, ratios)

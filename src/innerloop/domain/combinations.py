@@ -26,9 +26,12 @@ _MOST_NODES = 2000
 
 @dataclass(frozen=True, eq=False)
 class Combinations:
-    """Levels that are in inequalities, and points of the domain (N, d), one per combination.
+    """Points of a domain that are known, one for each combination of levels in inequalities.
 
-    complete: whether no other combination has a point.
+    Args:
+        levels: those that are in inequalities.
+        points: (N, d), points of the domain.
+        complete: whether no other combination has a point.
     """
 
     levels: Levels
@@ -50,9 +53,13 @@ class Combinations:
         X[rows[:, None], self.levels.columns] = known[:, self.levels.columns]
 
     def follow(self, moved: Mapping[int, Array]) -> bool:
-        """Move other levels of points (N, d) so that those that went to a new one can stay there.
+        """Move other levels of points so that those that went to a new one can stay there.
 
-        moved: by the column that has moved. Returns whether that is impossible for most of them.
+        Args:
+            moved: points (N, d) by the column that has moved; changed in place.
+
+        Returns:
+            Whether that is impossible for most of them.
         """
         total = stuck = 0
         for j, column in enumerate(self.levels.columns.tolist()):
@@ -91,8 +98,16 @@ def combinations(
 ) -> Combinations | None:
     """The combinations of a domain, or some of them; None if none is found.
 
-    low, high: equal for all coordinates but those of the levels and continuous ones; centre: (d,),
-    where the continuous ones would best be.
+    Args:
+        levels: those that are in inequalities.
+        centre: (d,), where the continuous coordinates would best be.
+        A: (k, d).
+        b: (k,).
+        low: (d,), lowest coordinates.
+        high: (d,), equal to low for all coordinates but those of the levels and continuous ones.
+
+    Returns:
+        Levels with points that are known.
     """
     moves = high > low
     moves[levels.columns] = False

@@ -29,9 +29,14 @@ _KNOWN_MOVES = 8
 
 
 class Neighbours(NamedTuple):
-    """Query sets (N, q, d), each one move away from another set: which one, (N,), and where, (N,).
+    """Query sets, each one move away from another set.
 
     Slots number the discrete values of a query set, query by query.
+
+    Args:
+        sets: (N, q, d).
+        owner: (N,), which set each is a neighbour of.
+        slot: (N,), which discrete value has moved.
     """
 
     sets: Array
@@ -39,20 +44,35 @@ class Neighbours(NamedTuple):
     slot: NDArray[np.intp]
 
     def keep(self, rows: NDArray[np.intp]) -> Neighbours:
-        """Some of them, by index."""
+        """Some of them, by index.
+
+        Args:
+            rows: (n,), which ones.
+
+        Returns:
+            These neighbours.
+        """
         return Neighbours(self.sets[rows], self.owner[rows], self.slot[rows])
 
 
 @dataclass(frozen=True, eq=False)
 class Domain:
-    """{x : low <= x <= high, A x <= b}, a part of the unit cube.
+    """Where queries may lie, a part of the unit cube, with some coordinates discrete.
 
-    low, high: (d,), equal where a coordinate is fixed; A: (k, d), with rows of length 1, b: (k,);
-    interior: (d,), a point inside; discrete: coordinates that take some values only, not fixed;
-    spokes: (m, d), ways to go from point to point with the discrete coordinates as they are;
-    combinations: of the levels that are in inequalities.
+        {x : low <= x <= high, A x <= b}
 
     All points that come from here are between low and high and meet A x <= b up to 1e-10.
+    `make_domain` makes one.
+
+    Args:
+        low: (d,), lowest coordinates.
+        high: (d,), highest coordinates, equal to the lowest where one is fixed.
+        A: (k, d), with rows of length 1.
+        b: (k,).
+        interior: (d,), a point inside.
+        discrete: coordinates that take some values only and are not fixed.
+        spokes: (m, d), ways to go from point to point with the discrete coordinates as they are.
+        combinations: of the levels that are in inequalities.
     """
 
     low: Array
@@ -99,18 +119,29 @@ class Domain:
         return self.b.size == 0
 
     def contains(self, X: Array, slack: float = 1e-9) -> NDArray[np.bool_]:
-        """Whether points (..., d) lie within all sides: (...).
+        """Whether points lie within all sides.
 
-        Continuous coordinates may be outside by `slack`, levels not.
+        Args:
+            X: (..., d), points.
+            slack: by how much continuous coordinates may be outside; levels may not.
+
+        Returns:
+            Whether they do, (...).
         """
         inside = np.all((self.low - slack <= X) & (X <= self.high + slack), axis=-1)
         return np.asarray(inside & np.all(X @ self.A.T <= self.b + slack * self._slack, axis=-1))
 
     def project(self, X: Array) -> Array:
-        """The nearest point of the domain to each of X (..., d).
+        """The nearest point of the domain to each of some points.
 
         Discrete coordinates go to their own nearest value first. If that leaves the others nowhere
         to be, those in inequalities go to values near by that do not.
+
+        Args:
+            X: (..., d), points.
+
+        Returns:
+            Points of the domain, (..., d).
         """
         within: Array = np.minimum(np.maximum(X, self.low), self.high)
         for block in self.discrete:
@@ -124,13 +155,28 @@ class Domain:
         return points.reshape(X.shape)
 
     def sample(self, size: int, generator: np.random.Generator) -> Array:
-        """Points spread over the domain: (size, d)."""
+        """Random points spread over the domain.
+
+        Args:
+            size: how many.
+            generator: what to draw with.
+
+        Returns:
+            Points, (size, d).
+        """
         return self._sampler.draw(size, generator)
 
     def neighbours(self, X: Array, generator: np.random.Generator) -> Neighbours:
-        """Query sets that differ from one of X (R, q, d) in one discrete value of one query.
+        """Query sets that differ from given ones in one discrete value of one query.
 
         Where inequalities demand it, other values of that query follow.
+
+        Args:
+            X: (R, q, d), query sets.
+            generator: what to draw with, where there are too many to list.
+
+        Returns:
+            Their neighbours.
         """
         q, queries = X.shape[1], X.reshape(-1, self.d)
         moves = [each.moves(queries[:, each.columns], generator) for each in self.discrete]
@@ -148,7 +194,14 @@ class Domain:
         return Neighbours(sets, query // q, query % q * len(moves) + block)
 
     def slots(self, q: int) -> NDArray[np.intp]:
-        """To which discrete value each coordinate of q queries belongs, -1 for none: (q, d)."""
+        """To which discrete value each coordinate of q queries belongs.
+
+        Args:
+            q: how many queries.
+
+        Returns:
+            Numbers of the values (q, d), -1 for continuous coordinates.
+        """
         slot = np.full((q, self.d), -1)
         for number, block in enumerate(self.discrete):
             slot[:, block.columns] = (np.arange(q) * len(self.discrete) + number)[:, None]
@@ -209,10 +262,17 @@ def make_domain(
     fixed: Mapping[int, float] | None = None,
     discrete: tuple[Discrete, ...] = (),
 ) -> Domain:
-    """The unit cube with A x <= b for `inequalities` = (A, b), and coordinates fixed by index.
+    """The unit cube with linear inequalities, and with coordinates that are fixed or discrete.
 
-    discrete: which coordinates take some values only; categories may not be in inequalities, and
-    levels only if they are evenly spaced.
+    Args:
+        d: dimension of the queries.
+        inequalities: A (k, d) and b (k,), for A x <= b.
+        fixed: values of coordinates, by index.
+        discrete: which coordinates take some values only; categories may not be in inequalities,
+            and levels only if they are evenly spaced.
+
+    Returns:
+        The part of the cube that is left; an `InputError` is raised if that is empty.
     """
     low, high = np.zeros(d), np.ones(d)
     for index, value in (fixed or {}).items():

@@ -13,7 +13,15 @@ from innerloop.types import Array
 
 
 def everything(domain: Domain, limit: int) -> Array | None:
-    """All points (N, d), in order; None if they are, or might be, more than `limit`."""
+    """All points of a domain, in order.
+
+    Args:
+        domain: whose points.
+        limit: how many there may be.
+
+    Returns:
+        Points (N, d); None if they are, or might be, more than the limit.
+    """
     if (domain.continuous & (domain.high > domain.low)).any():
         return None
     levels = None if domain.combinations is None else domain.combinations.levels

@@ -20,7 +20,12 @@ _LARGEST_COEFFICIENT = 10**9
 
 
 class Equation(NamedTuple):
-    """The sum of whole coefficients (n,) times levels is a whole value."""
+    """The sum of whole coefficients times levels is a whole value.
+
+    Args:
+        coefficients: (n,).
+        value: of the sum.
+    """
 
     coefficients: NDArray[np.int64]
     value: int
@@ -31,9 +36,15 @@ class Equation(NamedTuple):
         return self.value % int(np.gcd.reduce(self.coefficients)) == 0
 
     def steps(self, levels: Array, j: int, later: Sequence[int]) -> tuple[int, NDArray[np.int64]]:
-        """The step of coordinate j and where its levels start, given levels (F, n): (F,).
+        """The step of a coordinate and where its levels start, given others.
 
-        later: the coordinates that are still open, whose levels are 0 now.
+        Args:
+            levels: (F, n), of which those still open are 0.
+            j: the coordinate.
+            later: the coordinates that are still open after it.
+
+        Returns:
+            The step, and the start for each combination, (F,).
         """
         others = math.gcd(*self.coefficients[list(later)].tolist())
         own = int(self.coefficients[j])
@@ -46,7 +57,15 @@ class Equation(NamedTuple):
 
 
 def equations(costs: Array, limits: Array) -> tuple[Equation, ...]:
-    """The equations that pairs of inequalities costs (k, n) . levels <= limits (k,) make up."""
+    """The equations that pairs of inequalities costs . levels <= limits make up.
+
+    Args:
+        costs: (k, n).
+        limits: (k,).
+
+    Returns:
+        One for each such pair with whole coefficients.
+    """
     found = []
     for i in range(len(limits)):
         for k in range(i + 1, len(limits)):

@@ -51,8 +51,11 @@ class _Options(NamedTuple):
 class Levels:
     """The coordinates with levels that are in an inequality: sum of costs * level <= limits.
 
-    columns: (n,), their places among all coordinates; top: (n,), their highest levels, the lowest
-    being 0; costs: (k, n); limits: (k,), with all other coordinates where they leave most room.
+    Args:
+        columns: (n,), their places among all coordinates.
+        top: (n,), their highest levels, the lowest being 0.
+        costs: (k, n).
+        limits: (k,), with all other coordinates where they leave most room.
     """
 
     columns: NDArray[np.intp]
@@ -98,9 +101,14 @@ class Levels:
         return combinations[np.lexsort(combinations.T[::-1])]
 
     def near(self, wanted: Array, first: int | None = None) -> tuple[Array, NDArray[np.bool_]]:
-        """Combinations near those wanted (F, n), level by level, and which are possible: (F,).
+        """Combinations near those wanted, level by level, and which are possible.
 
-        first: the coordinate that gets what it wants, if any.
+        Args:
+            wanted: (F, n).
+            first: the coordinate that gets what it wants, if any.
+
+        Returns:
+            Levels (F, n), and which of them are possible (F,).
         """
         order = self._largest_first()
         if first is not None:
@@ -119,9 +127,15 @@ class Levels:
         return np.unique(levels[self.possible(levels)], axis=0)
 
     def redrawn(self, X: Array, room: Array, generator: np.random.Generator) -> Array:
-        """Points X (R, d) with one level after the other drawn anew, given all the others.
+        """Points with one level after the other drawn anew, given all the others: Gibbs sampling.
 
-        room: (R, k), what the inequalities leave where the points are now.
+        Args:
+            X: (R, d), points.
+            room: (R, k), what the inequalities leave where the points are now.
+            generator: what to draw with.
+
+        Returns:
+            Points, (R, d).
         """
         X = X.copy()
         for j, column in enumerate(self.columns):

@@ -26,10 +26,12 @@ _WIDE = 0.01
 
 
 class Frame(NamedTuple):
-    """A point inside (d,), and how far the domain goes from there: centre + spokes are inside.
+    """A point inside a domain, and how far the domain goes from there.
 
-    spokes: (m, d); all differences of points of the domain are combinations of them. limits: (k,),
-    b, or a hair more if that is what it takes.
+    Args:
+        centre: (d,), a point inside; centre + spokes are inside too.
+        spokes: (m, d); all differences of points of the domain are combinations of them.
+        limits: (k,), b, or a hair more if that is what it takes.
     """
 
     centre: Array
@@ -38,9 +40,19 @@ class Frame(NamedTuple):
 
 
 def frame(A: Array, b: Array, low: Array, high: Array) -> Frame | None:
-    """The frame of a domain, by linear programming; None if it has no points."""
+    """The frame of a domain, by linear programming; None if it has no points.
+
+    Args:
+        A: (k, d).
+        b: (k,).
+        low: (d,).
+        high: (d,).
+
+    Returns:
+        A point inside and the spokes from there.
+    """
     free = high > low
-    centre, radius = _largest_ball(A, b, low, high)
+    centre, radius = _chebyshev_centre(A, b, low, high)
     reached = A @ centre
     if not (reached <= b + _EMPTY).all():
         return None
@@ -50,8 +62,12 @@ def frame(A: Array, b: Array, low: Array, high: Array) -> Frame | None:
     return _spanned(centre, A, b, low, high)
 
 
-def _largest_ball(A: Array, b: Array, low: Array, high: Array) -> tuple[Array, float]:
-    """Centre (d,) and radius of the largest ball among the free coordinates; outside if empty."""
+def _chebyshev_centre(A: Array, b: Array, low: Array, high: Array) -> tuple[Array, float]:
+    """Chebyshev centre (d,) of the free coordinates, and the radius of the largest ball around it.
+
+    By linear programming (Boyd and Vandenberghe 2004, section 4.3.1). It is outside if there is no
+    point inside.
+    """
     free = high > low
     size = int(free.sum())
     if size == 0:
@@ -120,7 +136,7 @@ def _lowest(c: Array, A: Array, b: Array, low: Array, high: Array) -> Array | No
 def _reflected(left: Array, along: Array) -> Array:
     """Unit vectors (m, d) turned so that all but the first are at right angles to a way.
 
-    along: (m,), how far the way goes in each of them.
+    A Householder reflection. along: (m,), how far the way goes in each of them.
     """
     normal = along / np.linalg.norm(along)
     normal[0] += 1.0 if normal[0] >= 0.0 else -1.0
@@ -129,7 +145,15 @@ def _reflected(left: Array, along: Array) -> Array:
 
 
 def held(spokes: Array, columns: NDArray[np.intp]) -> Array:
-    """The combinations of spokes (m, d) that leave some columns as they are: (n, d)."""
+    """The combinations of spokes that leave some columns as they are: (n, d).
+
+    Args:
+        spokes: (m, d).
+        columns: which coordinates stay.
+
+    Returns:
+        Spokes, (n, d).
+    """
     if not len(spokes):
         return spokes
     U, sizes, _ = np.linalg.svd(spokes[:, columns])
@@ -153,7 +177,20 @@ def hit_and_run(
     b: Array,
     generator: np.random.Generator,
 ) -> Array:
-    """From X (R, d) to random places on lines in directions that combine the spokes: (R, d)."""
+    """From points to random places on lines through them: a step of hit-and-run (Smith 1984).
+
+    Args:
+        X: (R, d), points inside.
+        spokes: (m, d), of which the directions of the lines are random combinations.
+        low: (d,).
+        high: (d,).
+        A: (k, d).
+        b: (k,).
+        generator: what to draw with.
+
+    Returns:
+        Points inside, (R, d).
+    """
     direction = generator.standard_normal((len(X), len(spokes))) @ spokes
     # Without that little room, points on the sides of a flat domain could not leave them.
     speed, room = direction @ A.T, np.maximum(b + 0.5 * SLACK - X @ A.T, 0.0)

@@ -20,9 +20,15 @@ _RIDGE = 1e-13
 class Projection:
     """Moves some coordinates of points as little as possible until low <= x <= high, A x <= b.
 
-    low, high: (m,), of the coordinates that move; columns: (m,), which these are; mixed: (j, m),
-    the rows of A with two of them or more; single: those with one, as its place, its coefficient
-    and the number of the row; rest: (k, d), A without what moves; limits: (k,).
+    Args:
+        low: (m,), lowest values of the coordinates that move.
+        high: (m,), highest ones.
+        columns: (m,), which coordinates these are.
+        mixed: (j, m), the rows of A with two of them or more.
+        in_mixed: (j,), the numbers of these rows.
+        single: the rows with one, as its place, its coefficient and the number of the row.
+        rest: (k, d), A without what moves.
+        limits: b (k,).
     """
 
     low: Array
@@ -38,9 +44,17 @@ class Projection:
     def of(
         cls, low: Array, high: Array, A: Array, b: Array, moving: NDArray[np.bool_] | None = None
     ) -> Projection:
-        """For a domain with low, high: (d,), A: (k, d), rows of length 1 at most, b: (k,).
+        """The projection onto a domain.
 
-        moving: (d,), by default all coordinates that are not fixed.
+        Args:
+            low: (d,).
+            high: (d,).
+            A: (k, d), with rows of length 1 at most.
+            b: (k,).
+            moving: (d,), which coordinates move; by default all that are not fixed.
+
+        Returns:
+            What moves points there.
         """
         moves = (high > low) if moving is None else moving & (high > low)
         columns = np.flatnonzero(moves & (A != 0.0).any(axis=0))
@@ -61,11 +75,17 @@ class Projection:
         )
 
     def nearest(self, X: Array) -> Array:
-        """The nearest point to each of X (R, d), up to rounding; what does not move is inside.
+        """The nearest point to each of X, up to rounding; what does not move is inside.
 
         It is clip(x - A^T t) with t >= 0, and t_i = 0 where a_i x < b_i. Newton's method finds
         which t are above 0 in a few steps, for all rows together; rows where it does not are
         solved one by one.
+
+        Args:
+            X: (R, d), points.
+
+        Returns:
+            Points, (R, d).
         """
         limits = self.limits - X @ self.rest.T
         x = X[:, self.columns]
@@ -144,7 +164,18 @@ def _nearest_one(x: Array, low: Array, high: Array, A: Array, b: Array) -> Array
 
 
 def pulled(X: Array, anchor: Array, columns: NDArray[np.intp], A: Array, b: Array) -> Array:
-    """X (R, d), with some columns moved towards those of points inside (R, d), until within."""
+    """Points with some columns moved towards those of points inside, until they are within.
+
+    Args:
+        X: (R, d), points.
+        anchor: (R, d), points inside.
+        columns: which coordinates move.
+        A: (k, d).
+        b: (k,).
+
+    Returns:
+        Points, (R, d).
+    """
     over, depth = X @ A.T - b, np.maximum(b - anchor @ A.T, 0.0)
     share = np.where(over > 0.0, over / np.maximum(over + depth, 1e-300), 0.0).max(axis=1)
     inside = X.copy()

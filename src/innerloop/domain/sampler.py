@@ -23,12 +23,24 @@ _KNOWN, _STEPS = 1024, 3
 
 @dataclass(frozen=True, eq=False)
 class Sampler:
-    """Draws points of a domain; what can be found out once is kept."""
+    """Draws points of a domain; what can be found out once is kept.
+
+    Args:
+        domain: where points lie.
+    """
 
     domain: Domain
 
     def draw(self, size: int, generator: np.random.Generator) -> Array:
-        """Points spread over the domain: (size, d)."""
+        """Points spread over the domain.
+
+        Args:
+            size: how many.
+            generator: what to draw with.
+
+        Returns:
+            Points, (size, d).
+        """
         if self.domain.is_box:
             return self._from_the_box(size, generator)
         if self._share_inside >= _SHARE_INSIDE:

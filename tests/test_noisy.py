@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import innerloop as il
-from innerloop.acquisition.noisy import likely_best
+from innerloop.acquisition.likely_best import likely_best
 from innerloop.batches.chance import Chance, WithChance
 
 

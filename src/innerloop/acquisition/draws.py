@@ -12,22 +12,48 @@ from innerloop.types import Array, Seed
 
 
 def iid_normal(m: int, q: int, seed: Seed = None) -> Array:
-    """m independent draws from N(0, I_q): (m, q)."""
+    """Independent base draws from N(0, I_q).
+
+    Args:
+        m: how many draws.
+        q: their dimension.
+        seed: an integer, a generator, or None for a random one.
+
+    Returns:
+        Draws z, (m, q).
+    """
     shape = checks.count("m", m), checks.count("q", q)
     return np.random.default_rng(seed).standard_normal(shape)
 
 
 def sobol_normal(m: int, q: int, seed: Seed = None) -> Array:
-    """m quasi-random draws from N(0, I_q), by a scrambled Sobol sequence: (m, q).
+    """Quasi-random base draws from N(0, I_q), by a scrambled Sobol sequence.
 
     Best with m a power of two; otherwise the first m points of the next power of two.
+
+    Args:
+        m: how many draws.
+        q: their dimension.
+        seed: an integer, a generator, or None for a random one.
+
+    Returns:
+        Draws z, (m, q).
     """
     m, q = checks.count("m", m), checks.count("q", q)
     return _normal(_sobol(m, q, np.random.default_rng(seed)))
 
 
 def reflected_sobol_normal(m: int, q: int, generator: np.random.Generator) -> Array:
-    """Like `sobol_normal`, in a fraction of its time: cached draws, some columns negated."""
+    """Like `sobol_normal`, in a fraction of its time: cached draws, some columns negated.
+
+    Args:
+        m: how many draws.
+        q: their dimension.
+        generator: what decides which columns are negated.
+
+    Returns:
+        Draws z, (m, q).
+    """
     signs = 1.0 - 2.0 * generator.integers(2, size=q)
     return _cached_sobol_normal(m, q) * signs
 
@@ -38,6 +64,7 @@ def load_sobol() -> None:
 
 
 def _sobol(m: int, q: int, generator: np.random.Generator) -> Array:
+    """The first m points of a scrambled Sobol sequence in the unit cube: (m, q)."""
     from scipy.stats import qmc  # slow to import
 
     sequence = qmc.Sobol(q, scramble=True, rng=generator)
@@ -47,11 +74,13 @@ def _sobol(m: int, q: int, generator: np.random.Generator) -> Array:
 
 @lru_cache(maxsize=32)
 def _cached_sobol_normal(m: int, q: int) -> Array:
+    """`sobol_normal` with one seed, once: (m, q)."""
     return sobol_normal(m, q, seed=0)
 
 
 def _normal(uniform: Array) -> Array:
     # The sequence may contain an exact 0, whose normal quantile is infinite.
+    """Standard normal quantiles of numbers in [0, 1], any shape."""
     half_cell = 2.0**-54
     draws: Array = ndtri(np.clip(uniform, half_cell, 1.0 - half_cell))
     return draws
@@ -62,6 +91,11 @@ class FreshDraws:
 
     Pass an instance in place of the array z. Two instances with the same seed give the same
     sequence of draws.
+
+    Args:
+        m: how many draws at every call.
+        q: their dimension.
+        seed: an integer, a generator, or None for a random one.
     """
 
     def __init__(self, m: int, q: int, seed: Seed = None) -> None:
@@ -69,5 +103,5 @@ class FreshDraws:
         self._generator = np.random.default_rng(seed)
 
     def __call__(self) -> Array:
-        """The next (m, q) draws."""
+        """The next draws z, (m, q)."""
         return self._generator.standard_normal(self.shape)

@@ -19,11 +19,18 @@ _DRAWS = 64
 
 @dataclass(frozen=True, eq=False)
 class EntropySearch(Lookahead):
-    """-E_a[H(E_b|a[softmax(f_b / temperature)])]: how surely the queries tell where the best is.
+    """How surely outcomes at the queries tell where the best point is (Hennig and Schuler 2012).
 
-    points: (B, d), the discretization. z: base draws (m_b, B) of f over it, given the outcomes;
-    by default 64 Sobol draws. temperature: in the units of f; as it falls, the relaxation of
-    eq. 13 becomes the one-hot event of eq. 12. Never above 0. Use it through `Joint`.
+        -E_a[H(E_b|a[softmax(f_b / temperature)])]        (Table 1)
+
+    where H is the entropy. As the temperature falls, the relaxation of eq. 13 becomes the one-hot
+    event of eq. 12. Never above 0. Use it through `Joint`.
+
+    Args:
+        points: (B, d), the discretization.
+        temperature: of the softmax, in the units of f.
+        z: base draws (m_b, B) of f over the discretization, given the outcomes; by default 64 Sobol
+            draws.
     """
 
     points: Array
@@ -49,6 +56,8 @@ class EntropySearch(Lookahead):
 
 
 class _EntropySearchEstimator(LookaheadEstimator):
+    """Estimates from z_a of the queries and z_b (m_b, B) of the discretization."""
+
     def __init__(
         self,
         points: Array,
@@ -65,11 +74,14 @@ class _EntropySearchEstimator(LookaheadEstimator):
         pairs, rows = m * len(self.z_b), m + len(self.z_b) + len(self.points)
         return q * self.extended.n + 2 * pairs + 4 * rows * len(self.points)
 
-    def grade(self, sway: Array, z: Array) -> Graded:
+    def grade(self, loadings: Array, z: Array) -> Graded:
         m, p = z.shape[0], self.pending
-        learnt = self.outlook.pending_shift(z[:, :p]) + z[:, p:] @ sway  # (R, m, B)
-        L = linalg.cholesky(self.outlook.cov - sway.swapaxes(-1, -2) @ sway, self.outlook.scale)
-        unknown = self.outlook.mean + self.z_b @ L.swapaxes(-1, -2)  # (R, m_b, B)
+        learnt = self.discretization.pending_shift(z[:, :p]) + z[:, p:] @ loadings  # (R, m, B)
+        L = linalg.cholesky(
+            self.discretization.cov - loadings.swapaxes(-1, -2) @ loadings,
+            self.discretization.scale,
+        )
+        unknown = self.discretization.mean + self.z_b @ L.swapaxes(-1, -2)  # (R, m_b, B)
         cold = 1.0 / self.temperature
         # Where the best is, given each outcome (eq. 13): (R, m, B).
         chance, pullback = mean_softmax(cold * learnt, cold * unknown)
@@ -79,8 +91,8 @@ class _EntropySearchEstimator(LookaheadEstimator):
         def gradient() -> Array:
             d_learnt, d_unknown = pullback(log_chance * (cold / m))
             d_L = d_unknown.swapaxes(-1, -2) @ self.z_b
-            d_sway = z[:, p:].T @ d_learnt
-            d_sway -= 2.0 * sway @ linalg.cholesky_pullback(L, d_L)
-            return d_sway
+            d_loadings = z[:, p:].T @ d_learnt
+            d_loadings -= 2.0 * loadings @ linalg.cholesky_pullback(L, d_L)
+            return d_loadings
 
         return value, gradient

@@ -17,11 +17,19 @@ from innerloop.types import Array
 
 
 class Joint:
-    """L_m(X) = 1/m sum_k l(Y^k), Y^k = mean + L z^k (eq. 3), and its sample-path gradient (eq. 4).
+    """Monte Carlo estimate of the expected utility of q queries at once, and its gradient.
 
-    utility: a `Utility`, `EntropySearch` or `KnowledgeGradient`. pending: (p, d) points being
-    evaluated. z: base draws (m, p + q), the pending points' first; an array for a deterministic
-    estimate, or `FreshDraws` for new draws at every evaluation.
+        L_m(X) = 1/m sum_k l(Y^k),   Y^k = mean(X) + L(X) z^k        (eq. 1 and 3)
+
+    The gradient is the average over sample paths of dl/dY dY/d(mean, L) d(mean, L)/dX (eq. 2 and
+    4), which is that of the expectation where the two may be interchanged (eq. 5).
+
+    Args:
+        utility: a `Utility`, `EntropySearch` or `KnowledgeGradient`.
+        posterior: the belief given the data.
+        z: base draws (m, p + q), the pending points' first; an array for a deterministic estimate,
+            or `FreshDraws` for new draws at every evaluation.
+        pending: (p, d), points that are being evaluated.
     """
 
     def __init__(
@@ -54,14 +62,28 @@ class Joint:
         return int(shape[0])
 
     def value(self, X: ArrayLike) -> Array:
-        """Acquisition values of R query sets: (R, q, d) -> (R,)."""
+        """Acquisition values of R query sets (eq. 1).
+
+        Args:
+            X: (R, q, d), query sets.
+
+        Returns:
+            Values, (R,).
+        """
         sets, z, some = self._in_shards(X)
         estimator = self._estimator
         totals = [estimator.total(estimator.prepare(sets[rows]), z) for rows in some]
         return np.concatenate(totals) / len(z)
 
     def value_and_grad(self, X: ArrayLike) -> tuple[Array, Array]:
-        """Acquisition values and their gradients: (R, q, d) -> (R,), (R, q, d)."""
+        """Acquisition values of R query sets, and their gradients (eq. 2).
+
+        Args:
+            X: (R, q, d), query sets.
+
+        Returns:
+            Values (R,) and gradients (R, q, d).
+        """
         sets, z, some = self._in_shards(X)
         value, grad = np.empty(len(sets)), np.empty_like(sets)
         for rows in some:
@@ -69,7 +91,14 @@ class Joint:
         return value, grad
 
     def prepare(self, X: ArrayLike) -> PreparedSets[Array]:
-        """The beliefs at R query sets (R, q, d), to be graded with any of the draws at a time."""
+        """The beliefs at R query sets, to be graded with any of the draws at a time.
+
+        Args:
+            X: (R, q, d), query sets.
+
+        Returns:
+            What takes numbers of draws to sums of utilities.
+        """
         sets, z = self._sets_and_draws(X)
         q, estimator = sets.shape[1], self._estimator
         some = shards(len(sets), estimator.floats_per_set(1, q))
@@ -97,7 +126,7 @@ class Joint:
 
 
 class _MyopicEstimator:
-    """max over the batch of a pointwise utility; pending points raise the floor of every path."""
+    """The largest pointwise utility of a batch; pending points raise the floor of every path."""
 
     def __init__(self, utility: Utility, posterior: Posterior, pending: Array | None) -> None:
         self.utility = utility
@@ -150,9 +179,18 @@ class _MyopicEstimator:
 
 
 def expected_utility(utility: Utility, mean: ArrayLike, cov: ArrayLike, z: ArrayLike) -> Array:
-    """1/m sum_k l(mean + L z^k) at a given belief (eq. 3).
+    """Monte Carlo estimate of the expected utility at a given belief (eq. 3).
 
-    mean: (..., q), cov: (..., q, q), z: (m, q) -> (...).
+        1/m sum_k l(mean + L z^k),   L L^T = cov
+
+    Args:
+        utility: of a batch, the largest of its pointwise utilities.
+        mean: (..., q).
+        cov: (..., q, q).
+        z: base draws, (m, q).
+
+    Returns:
+        Values, (...).
     """
     checks.instance("utility", utility, Utility, "a myopic maximal Utility")
     center, sigma = checks.floats("mean", mean), checks.floats("cov", cov)

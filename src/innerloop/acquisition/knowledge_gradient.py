@@ -12,10 +12,14 @@ from innerloop.types import Array
 
 @dataclass(frozen=True, eq=False)
 class KnowledgeGradient(Lookahead):
-    """E_a[max_b mean_b|a]: the best posterior mean over `points` once the queries are in.
+    """The best posterior mean over a discretization once the queries are in (Frazier et al. 2009).
 
-    points: (B, d). Estimated from z_a as 1/m sum_k max_b (mean_b + S z_a^k). Use it through
-    `Joint`.
+        E_a[max_b mean_b|a] ~ 1/m sum_k max_b (mean_b + S z_a^k),   S = cov_ba L_a^-T    (Table 1)
+
+    Use it through `Joint`.
+
+    Args:
+        points: (B, d), the discretization.
     """
 
     points: Array
@@ -30,12 +34,14 @@ class KnowledgeGradient(Lookahead):
 
 
 class _KnowledgeGradientEstimator(LookaheadEstimator):
+    """Estimates from base draws z_a of the queries."""
+
     def floats_per_set(self, m: int, q: int) -> int:
         return q * self.extended.n + 2 * m * len(self.points)
 
-    def grade(self, sway: Array, z: Array) -> Graded:
+    def grade(self, loadings: Array, z: Array) -> Graded:
         m, p = z.shape[0], self.pending
-        before = self.outlook.mean + self.outlook.pending_shift(z[:, :p])
-        means = before + z[:, p:] @ sway  # (R, m, B)
+        before = self.discretization.mean + self.discretization.pending_shift(z[:, :p])
+        means = before + z[:, p:] @ loadings  # (R, m, B)
         best = means.max(axis=-1, keepdims=True)
         return best[..., 0].mean(axis=1), lambda: z[:, p:].T @ ((means == best) * (1.0 / m))

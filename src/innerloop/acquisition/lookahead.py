@@ -6,7 +6,7 @@ y_a = mean_a + L_a z_a, the belief over f_b has
 
     mean_b|a = mean_b + S z_a,   cov_b|a = cov_b - S S^T,   S = cov_ba L_a^-T,
 
-so both utilities are functions of the sway S alone. Appending b to the posterior as if it had
+so both utilities are functions of the loadings S alone. Appending b to the posterior as if it had
 been observed makes cov_ab = features_b L_b^T: no kernel is evaluated between queries
 and discretization that the posterior does not evaluate anyway.
 """
@@ -47,40 +47,51 @@ class Estimator(Protocol):
 class Lookahead(ABC):
     """A utility of what the outcomes teach elsewhere (ES, KG), rather than of the outcomes."""
 
-    #: Base draws that its estimate should have: each takes a look at the whole discretization.
     draws: ClassVar[int] = 32
+    """Base draws that its estimate should have: each takes a look at the whole discretization."""
 
     @abstractmethod
     def bind(self, posterior: Posterior, pending: Array | None) -> Estimator:
-        """The estimator of this utility under a posterior, beside pending points (p, d)."""
+        """The estimator of this utility under a posterior.
+
+        Args:
+            posterior: the belief given the data.
+            pending: (p, d), points that are being evaluated, or None.
+
+        Returns:
+            What estimates it, and its gradient, at query sets.
+        """
 
 
 @dataclass(frozen=True, eq=False)
 class Discretization:
     """The belief over the discretization before the queries are observed.
 
-    mean: (B,); cov: (B, B); pending_sway: (p, B), S^T of the pending points; scale: the
-    kernel variance.
+    Args:
+        mean: (B,).
+        cov: (B, B).
+        pending_loadings: (p, B), S^T of the pending points.
+        scale: the kernel variance.
     """
 
     mean: Array
     cov: Array
-    pending_sway: Array
+    pending_loadings: Array
     scale: float
 
     def pending_shift(self, z: Array) -> Array:
         """How pending outcomes z (m, p) move the mean over the discretization: (m, B)."""
-        return z @ self.pending_sway
+        return z @ self.pending_loadings
 
 
-class _Sway(NamedTuple):
+class _Loadings(NamedTuple):
     """S^T (R, q, B) and what its pullback needs: L_a and its inverse (R, q, q), features_b."""
 
     belief: Belief
     features: Array
     L_a: Array
     inverse: NDArray[np.floating]
-    sway: Array
+    loadings: Array
 
 
 #: A value, and a function that gives its gradient.
@@ -88,7 +99,7 @@ Graded = tuple[Array, Callable[[], Array]]
 
 
 class LookaheadEstimator(ABC):
-    """Binds a utility of the sway to a posterior; subclasses grade the sway."""
+    """Binds a utility of the loadings to a posterior; subclasses grade the loadings."""
 
     def __init__(self, points: Array, posterior: Posterior, pending: Array | None) -> None:
         self.points = points
@@ -98,8 +109,8 @@ class LookaheadEstimator(ABC):
         seen = posterior if pending is None else posterior.fantasize(pending, self.noise)
         belief = seen.unchecked_belief(points)
         scale = posterior.gp.kernel.variance
-        pending_sway = belief.features[:, posterior.n :].T
-        self.outlook = Discretization(belief.mean, belief.cov, pending_sway, scale)
+        pending_loadings = belief.features[:, posterior.n :].T
+        self.discretization = Discretization(belief.mean, belief.cov, pending_loadings, scale)
         self.chol = linalg.cholesky(belief.cov, scale)
         self.extended = seen.fantasize(points)
 
@@ -108,34 +119,34 @@ class LookaheadEstimator(ABC):
         """Size of the arrays that one query set needs."""
 
     @abstractmethod
-    def grade(self, sway: Array, z: Array) -> Graded:
-        """Value (R,) of the sway S^T (R, q, B), and its gradient (R, q, B) for who asks for it."""
+    def grade(self, loadings: Array, z: Array) -> Graded:
+        """Value (R,) of the loadings S^T (R, q, B), and what gives its gradient (R, q, B)."""
 
     def prepare(self, X: Array) -> Array:
-        """The sway S^T of query sets (R, q, d): (R, q, B)."""
-        return self._sway(X).sway
+        """The loadings S^T of query sets (R, q, d): (R, q, B)."""
+        return self._loadings(X).loadings
 
     def total(self, prepared: Array, z: Array) -> Array:
-        """Sum of the utility over draws z (m, pending + q), given the sway: (R,)."""
+        """Sum of the utility over draws z (m, pending + q), given the loadings: (R,)."""
         return len(z) * self.grade(prepared, z)[0]
 
     def value_and_grad(self, X: Array, z: Array) -> tuple[Array, Array]:
         """Values (R,) and gradients (R, q, d) at X (R, q, d), z: (m, pending + q)."""
-        belief, features, L_a, inverse, sway = self._sway(X)
-        value, gradient = self.grade(sway, z)
+        belief, features, L_a, inverse, loadings = self._loadings(X)
+        value, gradient = self.grade(loadings, z)
         d_cov_ab = inverse.swapaxes(-1, -2) @ gradient()
-        d_L = -d_cov_ab @ sway.swapaxes(-1, -2)
+        d_L = -d_cov_ab @ loadings.swapaxes(-1, -2)
         d_cov_a = linalg.cholesky_pullback(L_a, d_L)
         d_features = d_cov_ab @ self.chol + 2.0 * d_cov_a @ features
         return value, belief.pullback(np.zeros_like(belief.mean), d_cov_a, d_features)
 
-    def _sway(self, X: Array) -> _Sway:
-        """The sway of query sets (R, q, d), and the steps to it."""
+    def _loadings(self, X: Array) -> _Loadings:
+        """The loadings of query sets (R, q, d), and the steps to them."""
         belief = self.extended.unchecked_belief(X)
         features = belief.features[..., -len(self.points) :]
         # Appending b took its part out of the queries' covariance: put it back.
         cov_a = belief.cov + features @ features.swapaxes(-1, -2)
         cov_a = cov_a + self.noise * np.eye(X.shape[1])
-        L_a = linalg.cholesky(cov_a, self.outlook.scale)
+        L_a = linalg.cholesky(cov_a, self.discretization.scale)
         inverse = np.linalg.inv(L_a)
-        return _Sway(belief, features, L_a, inverse, inverse @ (features @ self.chol.T))
+        return _Loadings(belief, features, L_a, inverse, inverse @ (features @ self.chol.T))

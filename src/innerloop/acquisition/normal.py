@@ -22,7 +22,14 @@ _SERIES_FROM = 60.0
 
 
 def phi(u: Array) -> Array:
-    """Standard normal density."""
+    """Standard normal density.
+
+    Args:
+        u: any shape.
+
+    Returns:
+        phi(u), of the same shape.
+    """
     density: Array = u * u
     density *= -0.5
     np.exp(density, out=density)
@@ -31,22 +38,42 @@ def phi(u: Array) -> Array:
 
 
 def positive_part(u: Array) -> tuple[Array, Array, Array]:
-    """h(u), Phi(u) = h'(u), and phi(u) = h(u) - u Phi(u)."""
+    """Expected positive part of N(u, 1), and its derivatives.
+
+    Args:
+        u: any shape.
+
+    Returns:
+        h(u), Phi(u) = h'(u), and phi(u) = h(u) - u Phi(u), of the same shape.
+    """
     below: Array = ndtr(u)
     density = phi(u)
     return u * below + density, below, density
 
 
 def mills(t: Array) -> Array:
-    """Phi(-t) / phi(t) for t >= 0."""
+    """Mills ratio of the standard normal.
+
+    Args:
+        t: 0 or above, any shape.
+
+    Returns:
+        Phi(-t) / phi(t), of the same shape.
+    """
     ratio: Array = np.sqrt(0.5 * np.pi) * erfcx(t * np.sqrt(0.5))
     return ratio
 
 
 def log_positive_part(u: Array) -> tuple[Array, Array, Array]:
-    """log h(u) with the ratios Phi(u) / h(u) and phi(u) / h(u), finite for u down to -1e6 and on.
+    """Logarithm of h(u), finite for u down to -1e6 and on (Ament et al. 2023).
 
-    h(u) = max(u, 0) + phi(t) (1 - t mills(t)) with t = |u|.
+        h(u) = max(u, 0) + phi(t) (1 - t mills(t)),   t = |u|
+
+    Args:
+        u: any shape.
+
+    Returns:
+        log h(u), and the ratios Phi(u) / h(u) and phi(u) / h(u), of the same shape.
     """
     t = np.abs(u)
     ratio = mills(t)
@@ -82,7 +109,14 @@ def _one_minus_t_mills(t: Array, deficit: Array) -> Array:
 
 
 def log_below(u: Array) -> tuple[Array, Array]:
-    """log Phi(u) and its derivative phi(u) / Phi(u), accurate far below zero."""
+    """Logarithm of Phi(u), accurate far below zero.
+
+    Args:
+        u: any shape.
+
+    Returns:
+        log Phi(u), and its derivative phi(u) / Phi(u), of the same shape.
+    """
     t = np.abs(u)
     ratio = mills(t)
     log_density = -0.5 * t * t - np.log(_SQRT_2PI)

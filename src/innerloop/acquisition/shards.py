@@ -16,7 +16,15 @@ _WORKSPACE = 2**21
 
 
 def shards(sets: int, floats_per_set: int) -> Iterator[slice]:
-    """As many of so many query sets at a time as memory should hold, in order."""
+    """As many of so many query sets at a time as memory should hold, in order.
+
+    Args:
+        sets: how many query sets there are.
+        floats_per_set: the size of the arrays that one of them needs.
+
+    Returns:
+        Their places, a shard at a time.
+    """
     size = max(1, _WORKSPACE // floats_per_set)
     return (slice(first, first + size) for first in range(0, sets, size))
 
@@ -36,10 +44,12 @@ R = TypeVar("R", bound=Rows)
 class PreparedSets(Generic[R]):
     """R query sets whose beliefs are at hand: more draws cost no more of them (appendix B.1).
 
-    beliefs: R rows, what the draws act on; sum_over: (beliefs, first, last) -> (R,), the sum of the
-    utility over draws first to last - 1; floats_per_set: of a number of draws, the size of the
-    arrays that one set then needs; log_unit: totals are in units of exp(log_unit), for sums that
-    would underflow.
+    Args:
+        beliefs: R rows, what the draws act on.
+        sum_over: (beliefs, first, last) -> (R,), the sum of the utility over draws first to last -
+            1.
+        floats_per_set: of a number of draws, the size of the arrays that one set then needs.
+        log_unit: totals are in units of exp(log_unit), for sums that would underflow.
     """
 
     beliefs: R

@@ -26,9 +26,17 @@ Pullback = Callable[[Array], tuple[Array, Array]]
 
 
 def mean_softmax(a: Array, b: Array) -> tuple[Array, Pullback]:
-    """1/l sum_l softmax(a_k + b_l) over the last axis: (R, m, B), (R, l, B) -> (R, m, B).
+    """Average of softmax(a_k + b_l) over l, the relaxed event of eq. 13, and its pullback.
 
-    With it a function that takes its gradient (R, m, B) to those of a and of b.
+        1/L sum_l softmax(a_k + b_l)
+
+    Args:
+        a: (R, m, B).
+        b: (R, L, B).
+
+    Returns:
+        The averages (R, m, B), and a function that takes their gradient (R, m, B) to those of a and
+        b.
     """
     A, E = _scaled_exp(a), _scaled_exp(b)
     weights = A @ E.swapaxes(-1, -2)

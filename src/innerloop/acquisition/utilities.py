@@ -17,7 +17,13 @@ from innerloop.types import Array
 
 @dataclass(frozen=True)
 class ExpectedImprovement(Utility):
-    """max(Y - threshold, 0): by how much a batch improves on the threshold."""
+    """By how much a batch improves on a threshold (Table 1).
+
+        l^(y) = max(y - threshold, 0)
+
+    Args:
+        threshold: alpha of the paper, as a rule the best outcome so far.
+    """
 
     threshold: float
 
@@ -42,12 +48,17 @@ class ExpectedImprovement(Utility):
         return excess, slope, slope
 
     def gain(self, mean: Array, shift: Array, sd: Array, floor: Array | None) -> Gain:
-        """s h(u), u = (m_i - b_i) / s, b_i = max(threshold, fantasies of state i) (eq. 18)."""
+        """Expected improvement on the best of the threshold and of what a state holds (eq. 18).
+
+            s h(u),   u = (m_i - b_i) / s,   b_i = max(threshold, fantasies of state i)
+
+        where m_i = mean + shift_i, s = sd and h(u) = phi(u) + u Phi(u).
+        """
         h, below, density = positive_part(self._standardized(mean, shift, sd, floor))
         return Gain(sd * h, below, below, density)
 
     def log_gain(self, mean: Array, shift: Array, sd: Array, floor: Array | None) -> Gain:
-        """log s + log h(u)."""
+        """Logarithm of the expected improvement, log s + log h(u) (Ament et al. 2023)."""
         u = self._standardized(mean, shift, sd, floor)
         log_h, below_ratio, density_ratio = log_positive_part(u)
         slope = below_ratio / sd
@@ -57,6 +68,7 @@ class ExpectedImprovement(Utility):
         return None if floor is None else self.threshold + floor
 
     def _standardized(self, mean: Array, shift: Array, sd: Array, floor: Array | None) -> Array:
+        """u = (m_i - b_i) / s, (R, m)."""
         held = 0.0 if floor is None else floor
         u: Array = (mean - self.threshold + (shift - held)) / sd
         return u
@@ -64,10 +76,15 @@ class ExpectedImprovement(Utility):
 
 @dataclass(frozen=True)
 class ProbabilityOfImprovement(Utility):
-    """Whether an outcome exceeds the threshold, relaxed to a sigmoid with a temperature (eq. 6).
+    """Whether an outcome exceeds a threshold, relaxed to a sigmoid (eq. 6).
+
+        l^(y) = 1 / (1 + exp(-(y - threshold) / temperature))
 
     The relaxation concerns the joint form only. Closed forms (`marginal`, `gain`) are exact.
-    The temperature is in the units of Y.
+
+    Args:
+        threshold: alpha of the paper, as a rule the best outcome so far.
+        temperature: tau of the paper, in the units of the outcomes.
     """
 
     threshold: float
@@ -106,7 +123,12 @@ class ProbabilityOfImprovement(Utility):
         return best if floor is None else np.maximum(floor, best)
 
     def gain(self, mean: Array, shift: Array, sd: Array, floor: Array | None) -> Gain:
-        """Phi((m_i - threshold) / s) for states with no fantasy above the threshold, else 0."""
+        """Probability of improvement (eq. 11).
+
+            Phi(u),   u = (m_i - threshold) / s
+
+        in states with no fantasy above the threshold, else 0.
+        """
         u = (mean - self.threshold + shift) / sd
         _, below, density = positive_part(u)
         still_open = 1.0 if floor is None else 1.0 - floor
@@ -114,7 +136,7 @@ class ProbabilityOfImprovement(Utility):
         return Gain(still_open * below, slope, slope, -u * slope)
 
     def log_gain(self, mean: Array, shift: Array, sd: Array, floor: Array | None) -> Gain:
-        """log Phi(u), -inf for states with a fantasy above the threshold."""
+        """Logarithm of the probability, log Phi(u); -inf where a fantasy is above the threshold."""
         u = (mean - self.threshold + shift) / sd
         log_p, slope = log_below(u)
         if floor is not None:
@@ -132,7 +154,7 @@ class ProbabilityOfImprovement(Utility):
 
 @dataclass(frozen=True)
 class SimpleRegret(Utility):
-    """Y itself: the best outcome of the batch."""
+    """The best outcome of the batch: the pointwise utility is the outcome itself (Table 1)."""
 
     floats_per_gain = 1
     monotone = True
@@ -144,7 +166,12 @@ class SimpleRegret(Utility):
         return np.ones_like(Y)
 
     def gain(self, mean: Array, shift: Array, sd: Array, floor: Array | None) -> Gain:
-        """s h((m_i - b_i) / s), b_i the best fantasy; the mean for the empty batch."""
+        """Expected improvement on the best fantasy of each state (eq. 11).
+
+            s h((m_i - b_i) / s),   b_i = max of the fantasies of state i
+
+        and the mean for the empty batch.
+        """
         if floor is None:
             one = np.ones_like(shift)
             return Gain(mean + shift, one, one, np.zeros_like(shift))
@@ -160,15 +187,21 @@ class SimpleRegret(Utility):
 class NoisyExpectedImprovement(SimpleRegret):
     """By how much a batch improves on the best of f so far, which noise keeps from being known.
 
-    The best so far is itself fantasized: the observations that may be it are held before
-    anything else, so that each state has a threshold of its own. `suggest` sees to that.
+    The best so far is itself fantasized (Letham et al. 2019): the observations that may be it are
+    held before anything else, so that each state has a threshold of its own. `suggest` sees to
+    that.
     """
 
     has_log_gain = True
     holds_best = True
 
     def log_gain(self, mean: Array, shift: Array, sd: Array, floor: Array | None) -> Gain:
-        """log s + log h((m_i - b_i) / s), b_i the best of what state i holds."""
+        """Logarithm of the expected improvement on the best that a state holds (Ament et al. 2023).
+
+            log s + log h((m_i - b_i) / s)
+
+        where b_i is what state i holds.
+        """
         if floor is None:
             raise InputError("noisy EI needs observations to improve on: fix some by `extend`")
         log_h, below_ratio, density_ratio = log_positive_part((mean + (shift - floor)) / sd)
@@ -181,7 +214,13 @@ class NoisyExpectedImprovement(SimpleRegret):
 
 @dataclass(frozen=True)
 class UpperConfidenceBound(Utility):
-    """mean + sqrt(beta pi / 2) |Y - mean|: in expectation mean + sqrt(beta) sd (eq. 7, 14-17)."""
+    """Upper confidence bound as an expectation, so that it has a parallel form (eq. 7, 14-17).
+
+        l^(y) = mean + sqrt(beta pi / 2) |y - mean|,        E[l^(y)] = mean + sqrt(beta) sd
+
+    Args:
+        beta: the square of how many standard deviations the bound of one query is above the mean.
+    """
 
     beta: float = 2.0
 
@@ -193,7 +232,7 @@ class UpperConfidenceBound(Utility):
 
     @property
     def spread(self) -> float:
-        """sqrt(beta pi / 2), the factor on the residuals."""
+        """The factor sqrt(beta pi / 2) on the residuals (eq. 7)."""
         return float(np.sqrt(0.5 * self.beta * np.pi))
 
     def value(self, Y: Array) -> Array:
@@ -209,10 +248,12 @@ class UpperConfidenceBound(Utility):
         return grades, np.ones_like(residual), self.spread * np.sign(residual)
 
     def gain(self, mean: Array, shift: Array, sd: Array, floor: Array | None) -> Gain:
-        """c s [h((delta - t) / s) + h((-delta - t) / s)] for t > 0, else c (E|delta + s z| - t).
+        """Expected gain of a folded normal over what a state holds (eq. 11).
 
-        delta is the shift, c = sqrt(beta pi / 2), t = (b_i - mean) / c. Both cases are one
-        expression in max(t, 0).
+            c s [h((delta - t) / s) + h((-delta - t) / s)] for t > 0, else c (E|delta + s z| - t)
+
+        delta is the shift, s the sd, c = sqrt(beta pi / 2), t = (b_i - mean) / c. Both cases are
+        one expression in max(t, 0).
         """
         c = self.spread
         t = np.zeros_like(shift) if floor is None else (floor - mean) / c

@@ -32,7 +32,14 @@ _SMALLEST_SD = 1e-150
 
 
 class Gain(NamedTuple):
-    """Expected gain per state, with its derivatives; every array broadcasts to (R, m)."""
+    """Expected gain per state, with its derivatives; every array broadcasts to (R, m).
+
+    Args:
+        value: the gain itself (eq. 11), or its logarithm.
+        d_mean: derivative in the mean under the data alone.
+        d_shift: derivative in the shift of each state.
+        d_sd: derivative in the standard deviation.
+    """
 
     value: Array
     d_mean: Array
@@ -41,56 +48,100 @@ class Gain(NamedTuple):
 
 
 class Utility(ABC):
-    """A pointwise utility; the utility of a batch is its maximum.
+    """A pointwise utility of outcomes; the utility of a batch is its maximum (section 3.2).
 
+        l(Y) = max_i l^(y_i)        l(Y, y) - l(Y) = max(l^(y) - l(Y), 0)        (eq. 10)
+
+    so that the gain of one more outcome is an improvement, which makes l submodular (eq. 8).
     Subclasses give `value`, and `slope` if they know it. All else has a numerical default. What a
     utility can do is said by its class attributes.
     """
 
-    #: Utility of the empty batch, where it is finite; such utilities are normalized (appendix A.3).
     empty: float = -np.inf
-    #: Most that a batch can be worth.
+    """Utility of the empty batch; where that is finite, utilities are normalized (appendix A.3)."""
     most: float = np.inf
-    #: Floats that the gain in one state takes: the nodes of its quadrature, 1 for closed forms.
+    """Most that a batch can be worth."""
     floats_per_gain: int = _NODES.size
-    #: Whether the gain only grows with a state's mean and falls with what the state holds, so that
-    #: there are optimistic gains to choose lazily by.
+    """Floats that the gain in one state takes: the nodes of its quadrature, 1 for closed forms."""
     monotone: bool = False
-    #: Whether `log_gain` is there.
+    """Whether the gain only grows with a state's mean and falls with what the state holds.
+
+    Then there are optimistic gains to choose lazily by.
+    """
     has_log_gain: bool = False
-    #: Whether joint ascent improves batches: not if the joint form is a relaxation.
+    """Whether `log_gain` is there."""
     can_refine: bool = True
-    #: Whether the observations that may be the best are held before anything else.
+    """Whether joint ascent improves batches: not if the joint form is a relaxation."""
     holds_best: bool = False
+    """Whether the observations that may be the best are held before anything else."""
 
     @abstractmethod
     def value(self, Y: Array) -> Array:
-        """Pointwise utility of outcomes Y, any shape."""
+        """Pointwise utility of outcomes.
+
+        Args:
+            Y: outcomes, any shape.
+
+        Returns:
+            Their utilities, of the same shape.
+        """
 
     def slope(self, Y: Array) -> Array:
-        """Derivative of `value`, pointwise; central differences unless overridden."""
+        """Derivative of `value`, pointwise; central differences unless overridden.
+
+        Args:
+            Y: outcomes, any shape.
+
+        Returns:
+            Derivatives, of the same shape.
+        """
         step = np.cbrt(np.finfo(float).eps) * np.maximum(1.0, np.abs(Y))
         up, down = Y + step, Y - step
         difference: Array = (self.value(up) - self.value(down)) / (up - down)
         return difference
 
     def grade(self, mean: Array, residual: Array) -> Array:
-        """Pointwise utility of the outcomes mean + residual."""
+        """Pointwise utility of the outcomes mean + residual.
+
+        Args:
+            mean: of the outcomes, any shape.
+            residual: what outcomes differ from it by, of a shape that goes with it.
+
+        Returns:
+            Utilities, of their common shape.
+        """
         return self.value(mean + residual)
 
     def grade_and_slopes(self, mean: Array, residual: Array) -> tuple[Array, Array, Array]:
-        """`grade` with its derivatives in mean and in residual."""
+        """Pointwise utility of the outcomes mean + residual, with its derivatives.
+
+        Args:
+            mean: of the outcomes, any shape.
+            residual: what outcomes differ from it by, of a shape that goes with it.
+
+        Returns:
+            Utilities, and their derivatives in the mean and in the residual.
+        """
         Y = mean + residual
         slope = self.slope(Y)
         return self.value(Y), slope, slope
 
     def gain(self, mean: Array, shift: Array, sd: Array, floor: Array | None) -> Gain:
-        """Expected gain over `floor` of an outcome N(mean + shift, sd^2), per state (eq. 11).
+        """Expected gain of one more outcome over what each state holds (eq. 11).
 
-        mean: (R, 1), under the data alone; shift: (R, m), by which each state moves it;
-        sd: (R, 1), shared by all states; floor: (m,), the utility each state already holds,
-        or None for the empty batch, whose gain is the expected utility itself (eq. 9).
+            E[max(l^(y) - floor, 0)],   y ~ N(mean + shift, sd^2)
+
         Here by quadrature over the outcome.
+
+        Args:
+            mean: (R, 1), under the data alone.
+            shift: (R, m), by which each state moves it.
+            sd: (R, 1), shared by all states.
+            floor: (m,), the utility each state already holds, or None for the empty batch, whose
+                gain is the expected utility itself (eq. 9).
+
+        Returns:
+            The gain in each state, with its derivatives.
         """
         center, residual = mean[..., None], shift[..., None] + sd[..., None] * _NODES
         excess, d_center, d_residual = self.grade_and_slopes(center, residual)
@@ -107,15 +158,39 @@ class Utility(ABC):
         )
 
     def log_gain(self, mean: Array, shift: Array, sd: Array, floor: Array | None) -> Gain:
-        """Logarithm of `gain` per state, with the derivatives of that logarithm."""
+        """Logarithm of `gain` per state, with the derivatives of that logarithm.
+
+        Args:
+            mean: (R, 1), under the data alone.
+            shift: (R, m), by which each state moves it.
+            sd: (R, 1), shared by all states.
+            floor: (m,), the utility each state already holds, or None for the empty batch.
+
+        Returns:
+            The logarithm of the gain in each state, with its derivatives.
+        """
         raise InputError(f"{type(self).__name__} has no gain in log space")
 
     def bar(self, floor: Array | None) -> Array | None:
-        """The outcome above which something is gained, by state (m,); None if there is no such."""
+        """The outcome above which something is gained, by state.
+
+        Args:
+            floor: (m,), the utility each state already holds, or None for the empty batch.
+
+        Returns:
+            Outcomes (m,); None if there is no such bar.
+        """
         return None
 
     def reward(self, excess: Array) -> Array:
-        """What outcomes gain that exceed the bar by so much, any shape; nothing up to 0."""
+        """What outcomes gain that exceed the bar.
+
+        Args:
+            excess: by how much they do, any shape.
+
+        Returns:
+            Gains of the same shape, nothing up to 0.
+        """
         return np.maximum(excess, 0.0)
 
     def with_pending(self) -> Utility:
@@ -123,7 +198,15 @@ class Utility(ABC):
         return self
 
     def marginal(self, mean: ArrayLike, var: ArrayLike) -> Array:
-        """Acquisition value of a single query, q = 1: mean (...), var (...) -> (...)."""
+        """Acquisition value of a single query, q = 1 (eq. 1).
+
+        Args:
+            mean: of the outcome, (...).
+            var: its variance, (...).
+
+        Returns:
+            Values, (...).
+        """
         center = checks.floats("mean", mean)
         sd = np.sqrt(checks.non_negative("var", var))
         center, sd = np.broadcast_arrays(center, np.maximum(sd, _SMALLEST_SD))
@@ -137,9 +220,16 @@ class Utility(ABC):
         residual: Array,
         counts: NDArray[np.bool_] | None = None,
     ) -> Array:
-        """What states hold after p more outcomes: mean (p, 1), residual (p, m) -> (m,).
+        """What states hold after p more outcomes.
 
-        counts: (p, m), which of the outcomes there are; by default all.
+        Args:
+            floor: (m,), the utility each state already holds, or None for the empty batch.
+            mean: (p, 1), under the data alone.
+            residual: (p, m), what outcomes differ from it by in each state.
+            counts: (p, m), which of the outcomes there are; by default all.
+
+        Returns:
+            The utility each state holds, (m,).
         """
         grades = self.grade(mean, residual)
         if counts is not None:

@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike
 
 from innerloop import checks, linalg
 from innerloop.acquisition.draws import load_sobol
+from innerloop.acquisition.likely_best import likely_best
 from innerloop.acquisition.lookahead import Lookahead
-from innerloop.acquisition.noisy import likely_best
 from innerloop.acquisition.utilities import ExpectedImprovement
 from innerloop.acquisition.utility import Utility
 from innerloop.batches.appraisal import gains_of

@@ -15,7 +15,15 @@ _OPTIMISM = 3.0
 
 
 def likely_best(posterior: Posterior, generator: np.random.Generator) -> Array:
-    """The observed points that are the best one in some draws of f, most often first: (k, d)."""
+    """The observed points that are the best one in some draws of f, most often first.
+
+    Args:
+        posterior: the belief given the data.
+        generator: what to draw with.
+
+    Returns:
+        Points, (k, d).
+    """
     distinct = np.unique(posterior.X, axis=0)
     mean, variance = posterior.marginals(distinct)
     hopeful = np.argsort(-(mean + _OPTIMISM * np.sqrt(variance)), kind="stable")[:_LOOKED_AT]

@@ -34,7 +34,7 @@ from innerloop.maximizers.bfgs import BFGS
 from innerloop.maximizers.budget import Allowance
 from innerloop.maximizers.exchange import Exchange
 from innerloop.maximizers.objective import Solution
-from innerloop.maximizers.starts import Pool, make_pool
+from innerloop.maximizers.starts import PointPool, make_pool
 from innerloop.types import Array
 
 # Valuing the pool takes n^2 per point: it shrinks once there are many observations.
@@ -102,7 +102,7 @@ def _single(tops: Array, pool: Pool, rounds: IncrementalRounds, problem: Problem
 
 def _local_maxima(
     problem: Problem, rounds: IncrementalRounds, effort: Effort
-) -> tuple[Solution, Pool]:
+) -> tuple[Solution, PointPool]:
     """Points near the local maxima of the marginal gain, and the pool they were started from."""
     pool = make_pool(
         Allowance(rounds.screen, problem.meter, _UNTIL_MAXIMA),
@@ -122,7 +122,7 @@ def _local_maxima(
     return search(allowance, starts, problem.domain, problem.generator), pool
 
 
-def _candidates(problem: Problem, maxima: Solution, pool: Pool) -> Array:
+def _candidates(problem: Problem, maxima: Solution, pool: PointPool) -> Array:
     """Local maxima, points around them and one discrete move away, and the best of the pool."""
     tops, generator = maxima.X[:, 0], problem.generator
     number = max(_NEIGHBOURS, _NEIGHBOURS_PER_QUERY * problem.q)

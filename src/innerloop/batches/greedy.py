@@ -15,7 +15,7 @@ from innerloop.batches.states import Incremental, States
 from innerloop.maximizers.budget import Allowance
 from innerloop.maximizers.maximizer import Maximizer
 from innerloop.maximizers.objective import Objective, Solution, best_first
-from innerloop.maximizers.starts import Pool, make_pool
+from innerloop.maximizers.starts import PointPool, make_pool
 from innerloop.types import Array
 
 # Later rounds start from the local maxima of earlier ones too.
@@ -51,7 +51,7 @@ def fill_greedily(rounds: Rounds, maximizer: Maximizer, problem: Problem) -> Fil
 
 
 def first_new(
-    problem: Problem, solution: Solution, pool: Pool, taken: Array, exact: Objective
+    problem: Problem, solution: Solution, pool: PointPool, taken: Array, exact: Objective
 ) -> tuple[Array, float]:
     """The best query found that is not one of `taken`; failing that, the best one."""
     new = ~near(solution.X[:, 0], taken)

@@ -8,7 +8,7 @@ from innerloop.batches.greedy import JointRounds
 from innerloop.batches.problem import Filled, Problem, near
 from innerloop.maximizers.budget import Allowance
 from innerloop.maximizers.maximizer import Maximizer
-from innerloop.maximizers.starts import Pool, make_pool
+from innerloop.maximizers.starts import PointPool, make_pool
 from innerloop.types import Array
 
 _POOL = 1024
@@ -33,7 +33,7 @@ def fill_jointly(rounds: JointRounds, maximizer: Maximizer, problem: Problem) ->
     return Filled(X, rounds.gains(X))
 
 
-def distinct(X: Array, pool: Pool, problem: Problem) -> Array:
+def distinct(X: Array, pool: PointPool, problem: Problem) -> Array:
     """A query set (q, d) with new points in place of those that are taken or repeated."""
     X = X.copy()
     for j in range(len(X)):

@@ -69,7 +69,14 @@ def __getattr__(name: str) -> object:
 
 
 def named(maximizer: str | Maximizer) -> Maximizer:
-    """The maximizer of that name with its default settings; an instance is returned as it is."""
+    """The maximizer of a name with its default settings.
+
+    Args:
+        maximizer: a name, or an instance, which is returned as it is.
+
+    Returns:
+        A maximizer; an `InputError` is raised for any other name.
+    """
     if isinstance(maximizer, str):
         name = ALIASES.get(maximizer, maximizer)
         if name not in MAXIMIZERS:

@@ -33,7 +33,8 @@ class Adam(Maximizer):
     Args:
         learning_rate: length of a step in each coordinate, at most about.
         steps: lockstep evaluations at most.
-        average: end at the (Polyak) average of the later iterates instead of the last one.
+        average: end at an average of the iterates, in which later ones count more (polynomial-decay
+            averaging, Shamir and Zhang 2013), instead of the last one.
         beta1: memory of the gradient's average.
         beta2: memory of the average of its squares.
     """

@@ -24,7 +24,8 @@ _FIRST_STEP = 0.1
 _FIRST_STEP_SHARE = 10.0
 _LONGEST_STEP = 0.5
 _SHORTEST_STEP = 1e-6
-_LARGEST_CURVATURE = 2**18
+# Floats that whole inverse Hessians may take up.
+_LARGEST_HESSIANS = 2**18
 # Stands for -inf and NaN, so that differences of values stay numbers.
 _WORST = -1e300
 # What may be divided by: the largest steps over the smallest of these are finite.
@@ -35,8 +36,15 @@ _SMALLEST, _SMALLEST_SQUARE = 1e-300, 1e-280
 class BFGS(Maximizer):
     """Quasi-Newton ascent from many starts at once (Nocedal and Wright 2006, chapter 6).
 
-    The inverse of the Hessian is kept whole while q d is small, and block by block, one for each
-    query, when it is large.
+    The inverse H of the Hessian of the negative objective is kept whole while q d is small, and
+    block by block, one for each query, when it is large. With s the step and y by how much it has
+    lessened the gradient,
+
+        H <- (I - s y^T / s^T y) H (I - y s^T / s^T y) + s s^T / s^T y        (eq. 6.17)
+
+    from H = s^T y / y^T y I after the first step (eq. 6.20). Steps along H times the gradient are
+    taken if they gain 1e-4 of what the gradient promises (eq. 3.4), else shortened by interpolation
+    (section 3.5). Bounds and inequalities are met by projection.
 
     Args:
         steps: lockstep evaluations at most.
@@ -95,11 +103,11 @@ def _usable(value: Array, grad: Array, domain: Domain) -> tuple[Array, Array]:
 
 
 class _Restarts:
-    """Position, value, gradient, curvature and step of every restart; R shrinks as they end.
+    """Position, value, gradient, inverse Hessian and step of every restart; R shrinks as they end.
 
-    X, grad, direction: (R, D) with D = q d; curvature: (R, B, w, w), positive inverse second
-    derivatives in B blocks of width w. One block for all coordinates while they are few;
-    one for each query when they are many, so that memory stays in proportion to q.
+    X, grad, direction: (R, D) with D = q d; inverse Hessian: (R, B, w, w), of the negative
+    objective and positive definite, in B blocks of width w. One block for all coordinates while
+    they are few; one for each query when they are many, so that memory stays in proportion to q.
     """
 
     def __init__(
@@ -109,12 +117,12 @@ class _Restarts:
         self.X, self.value, self.grad = X, value, grad
         self._domain, self._shape = domain, shape
         self._low, self._high = (np.tile(side, shape[0]) for side in (domain.low, domain.high))
-        self._blocks = 1 if R * D * D <= _LARGEST_CURVATURE else shape[0]
+        self._blocks = 1 if R * D * D <= _LARGEST_HESSIANS else shape[0]
         width = D // self._blocks
-        self._curvature = np.empty((R, self._blocks, width, width))
+        self._inverse_hessian = np.empty((R, self._blocks, width, width))
         self._fresh: NDArray[np.bool_] | None = np.ones(R, dtype=bool)
         self._fraction = np.ones(R)
-        self._forget(np.ones(R, dtype=bool))
+        self._reset(np.ones(R, dtype=bool))
         self._direction = self._ascent()
         # Values may have an offset of any size: what there is to gain shows in how the starts
         # differ, and in what the first step promises.
@@ -141,7 +149,7 @@ class _Restarts:
         predicted = np.vecdot(self.grad, step)
         gained = value - self.value
         taken = gained >= _SUFFICIENT_GAIN * np.maximum(predicted, 0.0)
-        self._learn(step, self.grad - grad, taken)
+        self._update(step, self.grad - grad, taken)
         ended = taken & (gained <= tolerance * self._scale(value))
         if taken.all():
             self.X, self.value, self.grad = trial, value, grad
@@ -169,23 +177,23 @@ class _Restarts:
             self._direction = np.where(rows, self._ascent(), self._direction)
         else:
             # Projected onto a slanted side, only steps along the gradient are sure to ascend.
-            self._forget(~taken)
+            self._reset(~taken)
             self._direction = self._ascent()
 
     def keep(self, live: NDArray[np.bool_]) -> None:
         """Go on with some of the restarts only."""
         self.X, self.value, self.grad = self.X[live], self.value[live], self.grad[live]
-        self._curvature, self._direction = self._curvature[live], self._direction[live]
+        self._inverse_hessian, self._direction = self._inverse_hessian[live], self._direction[live]
         self._fraction = self._fraction[live]
         if self._fresh is not None:
             self._fresh = self._fresh[live]
 
-    def _forget(self, rows: NDArray[np.bool_]) -> None:
+    def _reset(self, rows: NDArray[np.bool_]) -> None:
         """Back to steps along the gradient, of a length that suits the unit cube."""
-        width = self._curvature.shape[-1]
+        width = self._inverse_hessian.shape[-1]
         slope = np.abs(self._free_gradient()[rows]).max(axis=1)
         length = (_FIRST_STEP / np.maximum(slope, _SMALLEST))[:, None, None, None]
-        self._curvature[rows] = length * np.eye(width)
+        self._inverse_hessian[rows] = length * np.eye(width)
 
     def _scale(self, value: Array) -> Array:
         """The size against which gains are measured: that of the values, or of what may be won."""
@@ -200,22 +208,23 @@ class _Restarts:
     def _ascent(self) -> Array:
         """Quasi-Newton direction over the free coordinates, of limited length: (R, D)."""
         free = self._free_gradient()
-        R, width = len(free), self._curvature.shape[-1]
+        R, width = len(free), self._inverse_hessian.shape[-1]
         # A gradient of length 1 first: neither product overflows, however steep or flat it is.
         slope = np.maximum(np.abs(free).max(axis=1, keepdims=True), _SMALLEST)
-        along = self._curvature @ (free / slope).reshape(R, self._blocks, width, 1)
+        along = self._inverse_hessian @ (free / slope).reshape(R, self._blocks, width, 1)
         direction: Array = along.reshape(free.shape) * (free != 0.0)
         longest = np.maximum(np.abs(direction).max(axis=1, keepdims=True), _SMALLEST)
         direction *= np.minimum(slope, _LONGEST_STEP / longest)
         return direction
 
-    def _learn(self, step: Array, change: Array, taken: NDArray[np.bool_]) -> None:
-        """BFGS update of the inverse curvature, block by block, where it stays positive.
+    def _update(self, step: Array, change: Array, taken: NDArray[np.bool_]) -> None:
+        """BFGS update of the inverse Hessian, block by block, where it stays positive definite.
 
-        H <- (I - s y^T / s^T y) H (I - y s^T / s^T y) + s s^T / s^T y (Nocedal and Wright 6.17),
-        multiplied out, for ascent: y is the gradient before less that after the step s.
+        H <- (I - s y^T / s^T y) H (I - y s^T / s^T y) + s s^T / s^T y (Nocedal and Wright 2006, eq.
+        6.17), multiplied out, for ascent: y is the gradient before less that after the step s.
+        step, change: (R, D); taken: (R,).
         """
-        R, width = len(step), self._curvature.shape[-1]
+        R, width = len(step), self._inverse_hessian.shape[-1]
         s, y = step.reshape(R, self._blocks, width), change.reshape(R, self._blocks, width)
         sy, yy = np.vecdot(s, y), np.vecdot(y, y)
         # A change so small that its square underflows says nothing of the curvature.
@@ -225,14 +234,14 @@ class _Restarts:
             # The first update brings the identity to the scale of the curvature that was seen.
             rescale = good & self._fresh[:, None]
             scale = np.where(rescale, sy / np.where(rescale, yy, 1.0), 1.0)
-            unscaled = np.where(rescale[..., None, None], np.eye(width), self._curvature)
-            self._curvature = scale[..., None, None] * unscaled
+            unscaled = np.where(rescale[..., None, None], np.eye(width), self._inverse_hessian)
+            self._inverse_hessian = scale[..., None, None] * unscaled
             self._fresh = self._fresh & ~taken
             if not self._fresh.any():
                 self._fresh = None
         weight = good / np.where(good, sy, 1.0)
-        Hy = (self._curvature @ y[..., None])[..., 0]
+        Hy = (self._inverse_hessian @ y[..., None])[..., 0]
         pull = 0.5 * weight * (1.0 + weight * np.vecdot(y, Hy))
         half = (pull[..., None] * s - weight[..., None] * Hy)[..., None] * s[..., None, :]
         half += half.swapaxes(-1, -2)
-        self._curvature = self._curvature + half
+        self._inverse_hessian = self._inverse_hessian + half

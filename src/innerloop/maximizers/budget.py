@@ -47,7 +47,11 @@ class Budget:
 
 
 class Meter:
-    """Counts what is spent of a budget, from the moment it is made."""
+    """Counts what is spent of a budget, from the moment it is made.
+
+    Args:
+        budget: what may be spent.
+    """
 
     def __init__(self, budget: Budget) -> None:
         self._clock = CLOCKS[budget.clock]
@@ -108,7 +112,14 @@ class Allowance:
         self._seconds_per_set = 0.0
 
     def part(self, share: float) -> Allowance:
-        """The same objective with the next `share` of what is left."""
+        """The same objective with the next share of what is left.
+
+        Args:
+            share: of the budget that is left, from 0 to 1.
+
+        Returns:
+            An allowance that ends there.
+        """
         spent = self.meter.fraction
         return Allowance(self.objective, self.meter, spent + share * (self.until - spent))
 
@@ -118,7 +129,14 @@ class Allowance:
         return not self.meter.is_unlimited
 
     def affordable(self, sets: int) -> int:
-        """How many of `sets` query sets may be evaluated now: 0 when the allowance is spent."""
+        """How many query sets may be evaluated now.
+
+        Args:
+            sets: how many are wanted.
+
+        Returns:
+            So many of them at most; 0 when the allowance is spent.
+        """
         budget, meter = self.meter.budget, self.meter
         allowed = sets
         if budget.evaluations is not None:
@@ -133,7 +151,14 @@ class Allowance:
         return max(allowed, 1 if meter.evaluations == self._began else 0)
 
     def spending(self, sets: int) -> Allowance:
-        """To be entered for the objective, where so many query sets are evaluated."""
+        """To be entered for the objective, where so many query sets are evaluated.
+
+        Args:
+            sets: how many are evaluated within the `with` block.
+
+        Returns:
+            A context manager that gives the objective.
+        """
         self._sets = sets
         return self
 

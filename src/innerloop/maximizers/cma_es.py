@@ -22,14 +22,16 @@ _KEPT = 8
 
 @dataclass(frozen=True)
 class CMAES(Maximizer):
-    """Evolution of a population of query sets, flattened; needs values only.
+    """Covariance matrix adaptation evolution strategy over flattened query sets (Hansen 2016).
 
-    The first population are the starts. The best sets seen and the centre of the search are
-    valued together in one last call, so that with fresh draws at every evaluation a lucky one
-    wins nothing.
+    Needs values only. The first population are the starts. The best sets seen and the centre of the
+    search are valued together in one last call, so that with fresh draws at every evaluation a
+    lucky one wins nothing.
 
-    population: query sets valued at once; sigma: initial spread of the search in the unit cube;
-    steps: populations at most.
+    Args:
+        population: query sets valued at once.
+        sigma: initial spread of the search in the unit cube.
+        steps: populations at most.
     """
 
     population: int = 64

@@ -20,10 +20,14 @@ _KEPT = 8
 
 @dataclass(frozen=True)
 class Direct(Maximizer):
-    """Divides the space of flattened query sets into ever smaller rectangles; needs values only.
+    """Dividing rectangles (DIRECT, Jones et al. 1993) in the space of flattened query sets.
 
-    One query set at a time and no randomness. The starts are valued too, so that what is returned
-    is never worse than the best of them. sets: how many query sets DIRECT values at most.
+    In the locally biased variant of Gablonsky and Kelley (2001), which is SciPy's default. Needs
+    values only. One query set at a time and no randomness. The starts are valued too, so that what
+    is returned is never worse than the best of them.
+
+    Args:
+        sets: how many query sets DIRECT values at most.
     """
 
     sets: int = 2000

@@ -24,9 +24,13 @@ class Exchange(Maximizer):
     on, and each search goes on from the best of these; searches that no move helps have ended.
     Nothing is rounded: only valid query sets are ever valued.
 
-    again: the maximizer of later ascents, which begin near the end of an earlier one; the same if
-    None. searches: how many go on after the first ascent; rounds: later ascents at most;
-    neighbours: how many are valued at most for each search and round.
+    Args:
+        maximizer: of the first ascent.
+        again: the maximizer of later ascents, which begin near the end of an earlier one; the same
+            if None.
+        searches: how many go on after the first ascent.
+        rounds: later ascents at most.
+        neighbours: how many are valued at most for each search and round.
     """
 
     maximizer: Maximizer

@@ -20,13 +20,14 @@ class Maximizer(ABC):
     frozen dataclasses can be saved with an `Optimizer`.
     """
 
-    #: Starts that it wants: for one query of a greedy batch, and for all queries at once.
     starts: ClassVar[tuple[int, int]] = (16, 64)
-    #: Draws that a Monte Carlo estimate should have; new ones at every evaluation, or fixed ones.
+    """Starts that it wants: for one query of a greedy batch, and for all queries at once."""
     draws: ClassVar[int] = 256
+    """Draws that a Monte Carlo estimate should have."""
     fresh_draws: ClassVar[bool] = False
-    #: Whether it moves discrete coordinates; if not, moves of these alternate with its searches.
+    """Whether it wants new draws at every evaluation, rather than fixed ones."""
     moves_discrete: ClassVar[bool] = True
+    """Whether it moves discrete coordinates; if not, moves of these alternate with its searches."""
 
     @abstractmethod
     def __call__(

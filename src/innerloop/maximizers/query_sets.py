@@ -13,27 +13,60 @@ from innerloop.types import Array
 
 
 def draw(size: int, q: int, domain: Domain, generator: np.random.Generator) -> Array:
-    """Query sets spread over the domain: (size, q, d)."""
+    """Query sets spread over the domain.
+
+    Args:
+        size: how many.
+        q: queries in each.
+        domain: where queries may lie.
+        generator: what to draw with.
+
+    Returns:
+        Query sets, (size, q, d).
+    """
     if size == 0:
         return np.zeros((0, q, domain.d))
     return domain.sample(size * q, generator).reshape(size, q, domain.d)
 
 
 def fill_up(starts: Array, size: int, domain: Domain, generator: np.random.Generator) -> Array:
-    """The first of the starts, and draws from the domain where they are too few: (size, q, d)."""
+    """The first of the starts, and draws from the domain where they are too few.
+
+    Args:
+        starts: (R, q, d), query sets.
+        size: how many are wanted.
+        domain: where queries may lie.
+        generator: what to draw with.
+
+    Returns:
+        Query sets, (size, q, d).
+    """
     chosen = domain.project(starts[:size])
     return np.concatenate([chosen, draw(size - len(chosen), chosen.shape[1], domain, generator)])
 
 
 def best_of(size: int, *solutions: tuple[Array, Array]) -> Solution:
-    """The best `size` of several (X, value), best first; earlier ones first among equals."""
+    """The best of several solutions, best first; earlier ones first among equals.
+
+    Args:
+        size: how many are kept at most.
+        *solutions: query sets (R, q, d) with their values (R,).
+
+    Returns:
+        The best query sets.
+    """
     best = best_first(*(np.concatenate(arrays) for arrays in zip(*solutions, strict=True)))
     return Solution(best.X[:size], best.value[:size])
 
 
 @dataclass(frozen=True, eq=False)
 class FreeCoordinates:
-    """The D = q * (free coordinates of a query) numbers that make up a query set of q queries."""
+    """The D = q * (free coordinates of a query) numbers that make up a query set of q queries.
+
+    Args:
+        domain: where queries may lie.
+        q: queries in a set.
+    """
 
     domain: Domain
     q: int

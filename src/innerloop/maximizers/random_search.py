@@ -20,8 +20,12 @@ _KEPT = 8
 class RandomSearch(Maximizer):
     """Values the starts, then query sets drawn uniformly from the domain, and keeps the best.
 
-    For deterministic objectives: fresh draws at every evaluation would let luck win.
-    shard: query sets valued at once; sets: how many are drawn at most.
+    Random search (Bergstra and Bengio 2012), the baseline of section 4. For deterministic
+    objectives: fresh draws at every evaluation would let luck win.
+
+    Args:
+        shard: query sets valued at once.
+        sets: how many are drawn at most.
     """
 
     shard: int = 256

@@ -22,15 +22,29 @@ _LARGEST_POOL = 2**14
 
 
 @dataclass(frozen=True, eq=False)
-class Pool:
-    """Single points (N, d), best first, with their marginal values (N,)."""
+class PointPool:
+    """Single points with their marginal values, best first.
+
+    Args:
+        points: (N, d).
+        value: (N,), marginal values.
+        log: whether these are logarithms.
+    """
 
     points: Array
     value: Array
     log: bool
 
     def best(self, size: int, generator: np.random.Generator) -> Array:
-        """The best points, and as many drawn from the others: (size, 1, d)."""
+        """The best points, and as many drawn from the others.
+
+        Args:
+            size: how many.
+            generator: what to draw with.
+
+        Returns:
+            Query sets of one point each, (size, 1, d).
+        """
         top = (size + 1) // 2
         rest = top + self._draw(len(self.points) - top, size - top, generator, skip=top)
         rows = np.concatenate([np.arange(min(top, len(self.points))), rest])
@@ -38,7 +52,16 @@ class Pool:
         return starts
 
     def sets(self, size: int, q: int, generator: np.random.Generator) -> Array:
-        """Query sets drawn point by point: (size, q, d)."""
+        """Query sets drawn point by point.
+
+        Args:
+            size: how many.
+            q: queries in each.
+            generator: what to draw with.
+
+        Returns:
+            Query sets, (size, q, d).
+        """
         rows = [self._draw(len(self.points), q, generator) for _ in range(size)]
         short = [np.resize(row, q) for row in rows]  # a pool smaller than q repeats itself
         return self.points[np.array(short)]
@@ -46,7 +69,10 @@ class Pool:
     def _draw(
         self, available: int, size: int, generator: np.random.Generator, skip: int = 0
     ) -> NDArray[np.intp]:
-        """Indices after `skip`, without replacement, by the value above its minimum."""
+        """Indices after `skip`, without replacement, by the value above its minimum: (size,).
+
+        By the Gumbel-top-k trick (Kool et al. 2019).
+        """
         if available <= 0 or size <= 0:
             return np.zeros(0, dtype=np.intp)
         value = self.value[skip:]
@@ -73,11 +99,22 @@ def make_pool(
     *,
     size: int,
     log: bool,
-) -> Pool:
-    """Value points spread over the domain, around `centers` (c, d), and `extra` ones (e, d).
+) -> PointPool:
+    """Value points spread over the domain, around some centers, and some more.
 
     Without a budget one shard of `size` points; with one, shard after shard for a tenth of it.
-    log: whether the marginal values are logarithms.
+
+    Args:
+        marginal: the objective of single points, and what may be spent on it.
+        domain: where points may lie.
+        centers: (c, d), around which there are more points.
+        extra: (e, d), points that are valued too.
+        generator: what to draw with.
+        size: points in a shard.
+        log: whether the marginal values are logarithms.
+
+    Returns:
+        The points with their values.
     """
     allowance = marginal.part(_SHARE_OF_BUDGET) if marginal.is_limited else marginal
     points, values = [], []
@@ -94,13 +131,22 @@ def make_pool(
         candidates = scatter(domain, centers, size, generator)
     pool, value = np.concatenate(points), np.concatenate(values)
     order = np.argsort(-value, kind="stable")
-    return Pool(pool[order], value[order], log)
+    return PointPool(pool[order], value[order], log)
 
 
 def scatter(domain: Domain, centers: Array, size: int, generator: np.random.Generator) -> Array:
-    """Points spread over the domain, and a quarter as many around the centers (c, d): (N, d).
+    """Points spread over the domain, and a quarter as many around some centers.
 
     A quarter of those that are spread lie on its sides, edges and corners, where maxima often are.
+
+    Args:
+        domain: where points may lie.
+        centers: (c, d).
+        size: how many are spread.
+        generator: what to draw with.
+
+    Returns:
+        Points, (N, d).
     """
     spread = domain.sample(size, generator)
     outer = spread[: size // 4]

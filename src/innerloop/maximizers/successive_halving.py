@@ -21,11 +21,14 @@ _KEPT = 8
 class SuccessiveHalving(Maximizer):
     """Grades many query sets with few draws; the better half goes on with twice as many.
 
-    Grades are cumulative averages over draws, taken from beliefs that are computed once. The best
-    survivors are valued in one last call, with all draws and on the scale of the objective.
-    An objective that cannot take its draws a few at a time is graded with plain values.
+    Successive halving (Jamieson and Talwalkar 2016), as in appendix B.1. Grades are cumulative
+    averages over draws, taken from beliefs that are computed once. The best survivors are valued in
+    one last call, with all draws and on the scale of the objective. An objective that cannot take
+    its draws a few at a time is graded with plain values.
 
-    sets: query sets at first, the starts and uniform draws; smallest: draws in the first round.
+    Args:
+        sets: query sets at first, the starts and uniform draws.
+        smallest: draws in the first round.
     """
 
     sets: int = 512

@@ -23,9 +23,13 @@ _ZERO = Fraction(0)
 
 @dataclass(frozen=True)
 class Constraint:
-    """The sum of coefficients[name] * value over all names is at most `limit`, as it was written.
+    """The sum of coefficients[name] * value over all names is at most a limit.
 
-    equation: whether it is one half of an equation.
+    Args:
+        text: the constraint as it was written.
+        coefficients: by name.
+        limit: of the sum.
+        equation: whether it is one half of an equation.
     """
 
     text: str
@@ -34,16 +38,34 @@ class Constraint:
     equation: bool = False
 
     def excess(self, params: Mapping[str, Any]) -> float:
-        """By how much the values of params go beyond the limit; negative if they do not."""
+        """By how much params go beyond the limit; negative if they do not.
+
+        Args:
+            params: values by name.
+
+        Returns:
+            The sum less the limit.
+        """
         return float(sum(c * params[name] for name, c in self.coefficients.items()) - self.limit)
 
     def is_met(self, params: Mapping[str, Any]) -> bool:
-        """Whether the excess is at most 1e-9 of the size of the terms."""
+        """Whether the excess is at most 1e-9 of the size of the terms.
+
+        Args:
+            params: values by name.
+
+        Returns:
+            Whether it is.
+        """
         size = sum(abs(c * params[name]) for name, c in self.coefficients.items())
         return bool(self.excess(params) <= _TOLERANCE * (size + abs(self.limit)))
 
     def check_names(self, parameters: Mapping[str, Real | Integer | Choice | Plain]) -> None:
-        """Refuse to constrain what is not a number, or not searched as it is."""
+        """Refuse to constrain what is not a number, or not searched as it is.
+
+        Args:
+            parameters: of the space, by name.
+        """
         for name in self.coefficients:
             about = f"constraint {self.text!r} names {name!r}"
             if name not in parameters:
@@ -66,7 +88,14 @@ class Constraint:
 
 
 def parse(text: str) -> tuple[Constraint, ...]:
-    """The constraints that a text states: one for each comparison in it."""
+    """The constraints that a text states: one for each comparison in it.
+
+    Args:
+        text: such as "0 <= x - y <= 2".
+
+    Returns:
+        The constraints.
+    """
     if not isinstance(text, str):
         raise InputError(f"a constraint must be a string such as 'x + y <= 1', got {text!r}")
     try:
@@ -86,11 +115,19 @@ def parse(text: str) -> tuple[Constraint, ...]:
 
 
 def exact(number: float) -> Fraction:
-    """The number that was written: 1/10 for 0.1."""
+    """The number that was written: 1/10 for 0.1.
+
+    Args:
+        number: an integer or a float.
+
+    Returns:
+        It as a fraction.
+    """
     return Fraction(number if isinstance(number, int) else repr(number))
 
 
 def _refusal(text: str) -> InputError:
+    """The error that says what a constraint may look like."""
     return InputError(f"constraint {text!r} cannot be read: {_GRAMMAR}")
 
 
@@ -108,6 +145,7 @@ class _Sum(NamedTuple):
         return _Sum(sums, self.constant + factor * other.constant)
 
     def times(self, factor: Fraction) -> _Sum:
+        """This sum times a factor."""
         return _Sum({n: factor * c for n, c in self.coefficients.items()}, factor * self.constant)
 
 
@@ -158,20 +196,24 @@ def _linear(node: ast.expr, text: str) -> _Sum:
 
 
 def _add(left: _Sum, right: _Sum, text: str) -> _Sum:
+    """The sum of two expressions."""
     return left.plus(right, 1)
 
 
 def _subtract(left: _Sum, right: _Sum, text: str) -> _Sum:
+    """The difference of two expressions."""
     return left.plus(right, -1)
 
 
 def _multiply(left: _Sum, right: _Sum, text: str) -> _Sum:
+    """The product of two expressions, of which one has to be a number."""
     if left.coefficients and right.coefficients:
         raise InputError(f"constraint {text!r} is not linear: it multiplies parameters")
     return right.times(left.constant) if right.coefficients else left.times(right.constant)
 
 
 def _divide(left: _Sum, right: _Sum, text: str) -> _Sum:
+    """The quotient of two expressions, of which the second has to be a number."""
     if right.coefficients:
         raise InputError(f"constraint {text!r} is not linear: it divides by a parameter")
     if right.constant == 0:

@@ -31,7 +31,12 @@ _EPSILON = Fraction(2) ** -52
 class Axis:
     """How a numeric parameter moves along its coordinate, from low at 0 to high at 1.
 
-    column: None if it has a single value. count: None for reals. at: where it is held, if it is.
+    Args:
+        column: of its coordinate; None if it has a single value.
+        low: its lowest value.
+        high: its highest value.
+        count: how many values it has; None for reals.
+        at: where its coordinate is held, if it is.
     """
 
     column: int | None
@@ -62,7 +67,16 @@ class Axis:
 
 
 def axis_of(parameter: Any, column: int, held: Mapping[int, float]) -> Axis:
-    """The axis of a numeric parameter or of a fixed number; held: columns that do not move."""
+    """The axis of a numeric parameter or of a fixed number.
+
+    Args:
+        parameter: a `Real`, an `Integer` or a number.
+        column: its place among the coordinates.
+        held: coordinates that do not move, by column.
+
+    Returns:
+        The axis.
+    """
     if not isinstance(parameter, (Real, Integer)):
         return Axis(None, exact(parameter), exact(parameter), 1)
     low, high, count = exact(parameter.low), exact(parameter.high), parameter.count
@@ -78,7 +92,12 @@ def axis_of(parameter: Any, column: int, held: Mapping[int, float]) -> Axis:
 
 @dataclass(frozen=True)
 class Sum:
-    """A constraint as a sum of steps * level that is at most `limit`, over levels only."""
+    """A constraint as a sum of steps * level that is at most a limit, over levels only.
+
+    Args:
+        steps: by name.
+        limit: of the sum.
+    """
 
     steps: Mapping[str, Fraction]
     limit: Fraction
@@ -93,6 +112,13 @@ def sum_of_levels(constraint: Constraint, axes: Mapping[str, Axis]) -> Sum | Non
 
     If the sums of levels are multiples of some unit, the limit is half a unit above the largest
     of them that meets the constraint: then no rounding of less than that can change a thing.
+
+    Args:
+        constraint: over values.
+        axes: of the parameters in it, by name.
+
+    Returns:
+        The constraint over levels.
     """
     moving = {name: axes[name] for name in constraint.coefficients if axes[name].moves}
     if any(axis.count is None for axis in moving.values()):
@@ -123,9 +149,16 @@ def _divisor(x: Fraction, y: Fraction) -> Fraction:
 def half_space(
     constraint: Constraint, axes: Mapping[str, Axis], d: int, *, tight: bool
 ) -> tuple[Array, float]:
-    """The constraint as a . x <= b over the unit cube: a (d,), b.
+    """The constraint as a . x <= b over the unit cube.
 
-    tight: reals keep a margin, so that values meet the constraint exactly after rounding.
+    Args:
+        constraint: over values.
+        axes: of the parameters in it, by name.
+        d: how many coordinates there are.
+        tight: reals keep a margin, so that values meet the constraint exactly after rounding.
+
+    Returns:
+        a (d,) and b.
     """
     a = {axes[n].column: c * axes[n].span for n, c in constraint.coefficients.items()}
     a.pop(None, None)

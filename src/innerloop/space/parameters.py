@@ -31,7 +31,15 @@ _LARGEST_REAL = 1e300
 
 
 def plain(name: str, value: Any) -> Plain:
-    """`value` as a plain Python string, number, bool or None."""
+    """A value as a plain Python string, number, bool or None.
+
+    Args:
+        name: what it is called in errors.
+        value: anything.
+
+    Returns:
+        The plain value; an `InputError` is raised if there is none.
+    """
     item = value.item() if isinstance(value, np.generic) else value
     if type(item) not in (str, int, float, bool, type(None)):
         raise InputError(f"{name} must be a string, a number, a bool or None, got {value!r}")
@@ -52,6 +60,7 @@ def _number(value: Any) -> float:
 
 
 def _finite(name: str, value: Any) -> float:
+    """A value as a finite float, called `name` in errors."""
     number = _number(value)
     if math.isnan(number):
         raise InputError(f"{name} must be a finite number, got {value!r}")
@@ -59,17 +68,20 @@ def _finite(name: str, value: Any) -> float:
 
 
 def _whole(name: str, value: Any) -> int:
+    """A value as an integer, called `name` in errors."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
         raise InputError(f"{name} must be an integer, got {value!r}")
     return int(value)
 
 
 def _set(instance: Any, **values: Any) -> None:
+    """Set fields of a frozen dataclass."""
     for name, value in values.items():
         object.__setattr__(instance, name, value)
 
 
 def _check_bounds(low: float, high: float, log: Any) -> None:
+    """Refuse bounds that are too large, in the wrong order, or not fit for a logarithm."""
     checks.instance("log", log, bool, "True or False")
     largest = _LARGEST_INTEGER if isinstance(low, int) else _LARGEST_REAL
     if max(-low, high) > largest:
@@ -95,15 +107,37 @@ class Parameter(ABC):
 
     @abstractmethod
     def encode(self, value: Any) -> tuple[float, ...]:
-        """The coordinates of a value that was checked."""
+        """The coordinates of a value that was checked.
+
+        Args:
+            value: one of the parameter's values.
+
+        Returns:
+            As many coordinates in [0, 1] as the parameter is wide.
+        """
 
     @abstractmethod
     def decode(self, coordinates: Sequence[float]) -> Plain:
-        """The value nearest to any coordinates."""
+        """The value nearest to any coordinates.
+
+        Args:
+            coordinates: as many numbers as the parameter is wide.
+
+        Returns:
+            One of the parameter's values.
+        """
 
     @abstractmethod
     def check(self, name: str, value: Any) -> Plain:
-        """`value` as one of the plain Python values of this parameter, called `name` in errors."""
+        """A value as one of the plain Python values of this parameter.
+
+        Args:
+            name: what it is called in errors.
+            value: anything.
+
+        Returns:
+            The value; an `InputError` is raised if it is none of the parameter's.
+        """
 
     def to_dict(self) -> dict[str, Any]:
         """Type and arguments, ready for JSON."""
@@ -111,11 +145,25 @@ class Parameter(ABC):
         return {"type": type(self).__name__.lower(), **arguments}
 
     def discrete(self, column: int) -> Discrete | None:
-        """What a maximizer has to know of the coordinate at `column`; None if it is continuous."""
+        """What a maximizer has to know of the parameter's coordinates.
+
+        Args:
+            column: the place of the first of them.
+
+        Returns:
+            Which values they take; None if they are continuous.
+        """
         return None if self.count is None or self.count == 1 else Ordinal(column, self.count)
 
     def quantile(self, u: Array) -> Array:
-        """The points to which u (n,) in [0, 1) leads, uniform along the scale: (n, width)."""
+        """The points to which uniform numbers lead, uniform along the scale.
+
+        Args:
+            u: (n,), numbers in [0, 1).
+
+        Returns:
+            Coordinates, (n, width).
+        """
         if self.count is None:
             return u[:, None]
         block = self.discrete(0)
@@ -124,7 +172,14 @@ class Parameter(ABC):
         return self.points(np.minimum((u * self.count).astype(np.int64), self.count - 1))
 
     def points(self, levels: NDArray[np.int64]) -> Array:
-        """The coordinates of values by their number: (n,) -> (n, width)."""
+        """The coordinates of values by their number.
+
+        Args:
+            levels: (n,), from 0 to count - 1.
+
+        Returns:
+            Coordinates, (n, width).
+        """
         block = self.discrete(0)
         if block is None:
             return np.zeros((len(levels), 0))
@@ -133,6 +188,7 @@ class Parameter(ABC):
         return block.position(levels)[:, None]
 
     def _point(self, level: int) -> tuple[float, ...]:
+        """The coordinates of one value by its number."""
         return tuple(self.points(np.array([level]))[0].tolist())
 
     def _level(self, coordinates: Sequence[float]) -> int:
@@ -147,10 +203,15 @@ class Parameter(ABC):
 
 @dataclass(frozen=True)
 class Real(Parameter):
-    """A real number from `low` to `high`, both included.
+    """A real number within bounds, both included.
 
-    log: search in the logarithm. step: the values are low + k * step only, and `high` is lowered
-    to the last of them. Values are rounded to about 12 digits: 0.3, not 0.30000000000000004.
+    Values are rounded to about 12 digits: 0.3, not 0.30000000000000004.
+
+    Args:
+        low: the lowest value.
+        high: the highest value.
+        log: search in the logarithm.
+        step: the values are low + k * step only, and `high` is lowered to the last of them.
     """
 
     low: float
@@ -197,10 +258,13 @@ class Real(Parameter):
 
 @dataclass(frozen=True)
 class Integer(Parameter):
-    """An integer from `low` to `high`, both included.
+    """An integer within bounds, both included.
 
-    log: search in the logarithm. step: the values are low + k * step only, and `high` is lowered
-    to the last of them.
+    Args:
+        low: the lowest value.
+        high: the highest value.
+        log: search in the logarithm.
+        step: the values are low + k * step only, and `high` is lowered to the last of them.
     """
 
     low: int
@@ -247,7 +311,11 @@ class Integer(Parameter):
 
 @dataclass(frozen=True)
 class Choice(Parameter):
-    """One of several values without an order: strings, numbers, bools or None."""
+    """One of several values without an order.
+
+    Args:
+        values: strings, numbers, bools or None, all different.
+    """
 
     values: Sequence[Plain]
 
@@ -299,7 +367,15 @@ _TYPES: dict[str, type[Real | Integer | Choice]] = {
 
 
 def parameter_from(name: str, table: Mapping[str, Any]) -> Real | Integer | Choice:
-    """The parameter that a table such as {"type": "real", "low": 0, "high": 1} describes."""
+    """The parameter that a table such as {"type": "real", "low": 0, "high": 1} describes.
+
+    Args:
+        name: what it is called in errors.
+        table: type and arguments.
+
+    Returns:
+        The parameter.
+    """
     options = dict(table)
     kind = options.pop("type", None)
     if not isinstance(kind, str) or kind not in _TYPES:

@@ -12,7 +12,12 @@ _MOST_STEPS = 10**9
 
 @dataclass(frozen=True)
 class Linear:
-    """Reals from low to high, with a place for each in [0, 1]."""
+    """Reals from low to high, with a place for each in [0, 1].
+
+    Args:
+        low: the value at 0.
+        high: the value at 1.
+    """
 
     low: float
     high: float
@@ -76,7 +81,13 @@ class Logarithmic(Linear):
 
 @dataclass(frozen=True)
 class Stepped(Linear):
-    """Values low + k * step up to high."""
+    """Values low + k * step up to high.
+
+    Args:
+        low: the lowest value.
+        high: the highest value, but for a rest that is no step.
+        step: from value to value.
+    """
 
     step: float
 

@@ -42,10 +42,12 @@ _FEW_POINTS = 4096
 class Space:
     """Named parameters, and the points of the unit cube [0, 1]^d that stand for their values.
 
-    parameters: by name, a `Real`, `Integer` or `Choice`; a plain value is fixed, takes no
-    coordinate, and is in all params. constraints: linear ones over numeric parameters, such as
-    "2*x + 3*y <= 10" or "0 <= x - y <= 2"; < and > mean the same as <= and >=. Equations such as
-    "x + 2*y == 10" may hold between integers and stepped numbers.
+    Args:
+        parameters: by name, a `Real`, `Integer` or `Choice`; a plain value is fixed, takes no
+            coordinate, and is in all params.
+        constraints: linear ones over numeric parameters, such as "2*x + 3*y <= 10" or "0 <= x - y
+            <= 2"; < and > mean the same as <= and >=. Equations such as "x + 2*y == 10" may hold
+            between integers and stepped numbers.
     """
 
     parameters: Mapping[str, Real | Integer | Choice | Plain]
@@ -97,10 +99,14 @@ class Space:
         return tuple(c for text in self.constraints for c in parse(text))
 
     def check(self, params: Mapping[str, Any]) -> dict[str, Plain]:
-        """`params` as plain values in the order of the space, if that is where they are.
+        """Params as plain values in the order of the space, if that is where they are.
 
-        Fixed parameters may be left out. Constraints have to be met: exactly between integers and
-        stepped numbers, else up to 1e-9 of their terms.
+        Args:
+            params: values by name; fixed parameters may be left out. Constraints have to be met:
+                exactly between integers and stepped numbers, else up to 1e-9 of their terms.
+
+        Returns:
+            Values by name; an `InputError` is raised if they are not in the space.
         """
         values = self._values(params)
         for constraint, levels in zip(self.inequalities, self._sums, strict=True):
@@ -113,21 +119,49 @@ class Space:
         return values
 
     def encode(self, params: Mapping[str, Any]) -> Array:
-        """The point (d,) that stands for params, which need not meet the constraints."""
+        """The point that stands for params.
+
+        Args:
+            params: values by name, which need not meet the constraints.
+
+        Returns:
+            A point of the unit cube, (d,).
+        """
         values = self._values(params)
         return np.array([c for name, p in self._kinds.items() for c in p.encode(values[name])])
 
     def encode_all(self, params: Sequence[Mapping[str, Any]]) -> Array:
-        """The points that stand for several params: (n, d)."""
+        """The points that stand for several params.
+
+        Args:
+            params: several times values by name.
+
+        Returns:
+            Points of the unit cube, (n, d).
+        """
         return np.array([self.encode(each) for each in params]).reshape(len(params), self.d)
 
     def decode(self, x: ArrayLike) -> dict[str, Plain]:
-        """The params nearest to a point x (d,)."""
+        """The params nearest to a point.
+
+        Args:
+            x: (d,), a point of the unit cube.
+
+        Returns:
+            Values by name.
+        """
         point = checks.vector("x", x, self.d).tolist()
         return {n: kind.decode(point[self.columns[n]]) for n, kind in self._kinds.items()}
 
     def domain(self, fixed: Mapping[str, Any] | None = None) -> Domain:
-        """Where the points lie that meet the constraints, with some parameters held at a value."""
+        """Where the points lie that meet the constraints.
+
+        Args:
+            fixed: values at which some parameters are held, by name.
+
+        Returns:
+            A domain of the unit cube.
+        """
         held = self._held({} if fixed is None else fixed)
         blocks = (p.discrete(self.columns[name].start) for name, p in self._kinds.items())
         discrete = tuple(block for block in blocks if block is not None)
@@ -140,14 +174,29 @@ class Space:
         raise InputError(f"constraints {list(self.constraints)} leave nothing to search{where}")
 
     def sample(self, size: int, generator: np.random.Generator) -> Array:
-        """Random points that meet the constraints: (size, d)."""
+        """Random points that meet the constraints.
+
+        Args:
+            size: how many.
+            generator: what to draw with.
+
+        Returns:
+            Points of the unit cube, (size, d).
+        """
         return self._whole.sample(size, generator)
 
     def spread(self, size: int, seed: Seed) -> Array:
-        """Points that fill the space evenly, values of a parameter in equal numbers: (size, d).
+        """Points that fill the space evenly, values of a parameter in equal numbers.
 
         The first points of a scrambled Sobol sequence that meet the constraints; if these are too
         few, random points follow. A seed gives the same first points whatever the size.
+
+        Args:
+            size: how many.
+            seed: an integer, a generator, or None for a random one.
+
+        Returns:
+            Points of the unit cube, (size, d).
         """
         from scipy.stats import qmc  # slow to import
 
@@ -164,10 +213,15 @@ class Space:
     def everything(
         self, limit: int = _FEW_POINTS, *, fixed: Mapping[str, Any] | None = None
     ) -> Array | None:
-        """All points that meet the constraints, (N, d); None if there are more than `limit`.
+        """All points that meet the constraints, if they are few.
 
-        fixed: values at which some parameters are held. None also if a search of some length does
-        not find out how many points there are.
+        Args:
+            limit: how many there may be.
+            fixed: values at which some parameters are held, by name.
+
+        Returns:
+            Points (N, d); None if there are more than the limit, or if a search of some length does
+            not find out how many there are.
         """
         return everything(self.domain(fixed) if fixed else self._whole, limit)
 
@@ -179,7 +233,14 @@ class Space:
 
     @classmethod
     def from_dict(cls, table: Mapping[str, Any]) -> Space:
-        """The space that `to_dict`, or a file written by hand, describes."""
+        """The space that `to_dict`, or a file written by hand, describes.
+
+        Args:
+            table: with the keys "parameters" and "constraints".
+
+        Returns:
+            The space.
+        """
         checks.instance("space", table, Mapping, "a table with the key 'parameters'")
         parameters = table.get("parameters")
         if not isinstance(parameters, Mapping) or not set(table) <= {"parameters", "constraints"}:
@@ -195,7 +256,14 @@ class Space:
 
     @classmethod
     def from_toml(cls, path: str | os.PathLike[str]) -> Space:
-        """The space that a file describes: a table for each parameter, and constraints."""
+        """The space that a file describes: a table for each parameter, and constraints.
+
+        Args:
+            path: of the file.
+
+        Returns:
+            The space.
+        """
         return toml.read(path, lambda parameters, texts: cls(parameters, constraints=texts))
 
     def to_toml(self) -> str:

@@ -46,7 +46,15 @@ _MOST_BYTES = 10_000_000
 
 
 def read(path: str | os.PathLike[str], make: Callable[[Parameters, Sequence[str]], Made]) -> Made:
-    """What `make` makes of the parameters and the constraints in a file."""
+    """What is made of the parameters and the constraints in a file.
+
+    Args:
+        path: of the file.
+        make: takes parameters by name, and the texts of constraints.
+
+    Returns:
+        What `make` returns.
+    """
     try:
         with Path(path).open("rb") as file:
             raw = file.read(_MOST_BYTES + 1)
@@ -65,7 +73,16 @@ def read(path: str | os.PathLike[str], make: Callable[[Parameters, Sequence[str]
 def loads(
     text: str, make: Callable[[Parameters, Sequence[str]], Made], source: str = "space.toml"
 ) -> Made:
-    """What `make` makes of the parameters and the constraints in a text; source: its name."""
+    """What is made of the parameters and the constraints in a text.
+
+    Args:
+        text: of a TOML file.
+        make: takes parameters by name, and the texts of constraints.
+        source: what the text is called in errors.
+
+    Returns:
+        What `make` returns.
+    """
     try:
         tables = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -85,7 +102,15 @@ def loads(
 
 
 def dumps(parameters: Parameters, constraints: Sequence[str] = ()) -> str:
-    """The text of which `loads` makes the same parameters, in the same order."""
+    """The text of which `loads` makes the same parameters, in the same order.
+
+    Args:
+        parameters: by name.
+        constraints: texts.
+
+    Returns:
+        The text of a TOML file.
+    """
     if constraints and _CONSTRAINT in parameters:
         raise InputError(
             f"a parameter called {_CONSTRAINT!r} cannot be written to TOML together with "

@@ -36,9 +36,17 @@ def acquisition(
     domain: Domain,
     generator: np.random.Generator,
 ) -> Utility | Lookahead:
-    """The utility of that name; noisy: whether noise keeps the best so far from being known.
+    """The acquisition function of a name.
 
-    A utility is returned as it is.
+    Args:
+        name: one of `ACQUISITIONS`; a utility is returned as it is.
+        posterior: the belief given the results.
+        noisy: whether noise keeps the best so far from being known.
+        domain: where "es" and "kg" look for the optimum.
+        generator: what to draw with.
+
+    Returns:
+        The utility.
     """
     if not isinstance(name, str):
         return name
@@ -56,6 +64,7 @@ def acquisition(
 
 
 def _where_to_look(posterior: Posterior, domain: Domain, generator: np.random.Generator) -> Array:
+    """The best observations and points spread over the domain, all different: (B, d)."""
     best = posterior.X[np.argsort(-posterior.fitted, kind="stable")[:_BEST]]
     points = np.concatenate([best, domain.sample(_SPREAD, generator)])
     _, first = np.unique(points, axis=0, return_index=True)

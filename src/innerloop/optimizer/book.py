@@ -21,7 +21,11 @@ from innerloop.types import Array
 
 
 class Book:
-    """Trials at points of a space, as they are asked and told; for several threads at a time."""
+    """Trials at points of a space, as they are asked and told; for several threads at a time.
+
+    Args:
+        space: where the points lie.
+    """
 
     def __init__(self, space: Space) -> None:
         checks.instance("space", space, Space, "a Space")
@@ -63,9 +67,15 @@ class Book:
 
     @locked
     def resume(self, trial: Trial | int) -> Trial:
-        """The trial, given by itself or by its id, as a pending one that was asked just now.
+        """A trial as a pending one that was asked just now.
 
         For trials that are `abandoned`, and others without a value that are to be tried again.
+
+        Args:
+            trial: the trial, or its id.
+
+        Returns:
+            The trial, pending again.
         """
         known = self._known(trial)
         if known.state == "complete" or (known.state == "pending" and known.id in self._given_out):
@@ -85,14 +95,22 @@ class Book:
         noise_sd: Any = None,
         error: str | None = None,
     ) -> Trial | list[Trial]:
-        """What came of a trial, given by itself or by its id; or of several, with a value for each.
+        """What came of a trial; or of several, with a value for each.
 
-        A value that is not finite makes a failed trial. state: "failed" if there is no value,
-        "cancelled" if it was not evaluated, which says nothing of its params: the model learns
-        nothing, and the point may be asked again. noise_sd: standard deviation of the noise in the
-        value, where it is known. error: why there is none. Trials that failed, expired or were
-        cancelled may still be told a value. Of several trials, all are told or, if anything is
-        wrong, none.
+        Trials that failed, expired or were cancelled may still be told a value. Of several trials,
+        all are told or, if anything is wrong, none.
+
+        Args:
+            trial: the trial, or its id; or a list of these.
+            value: what came out; one that is not finite makes a failed trial.
+            state: "complete"; "failed" if there is no value; or "cancelled" if it was not
+                evaluated, which says nothing of its params: the model learns nothing, and the point
+                may be asked again.
+            noise_sd: standard deviation of the noise in the value, where it is known.
+            error: why there is no value.
+
+        Returns:
+            The trial as it is now, or a list of them.
         """
         if isinstance(trial, str | bytes) or not hasattr(trial, "__len__"):
             told = outcome(self._known(cast("Trial | int", trial)), value, state, noise_sd, error)
@@ -121,7 +139,18 @@ class Book:
         noise_sd: Any = None,
         error: str | None = None,
     ) -> Trial:
-        """A result that came from elsewhere, as a new trial."""
+        """A result that came from elsewhere, as a new trial.
+
+        Args:
+            params: values by name.
+            value: what came out; one that is not finite makes a failed trial.
+            state: "complete", "failed" or "cancelled".
+            noise_sd: standard deviation of the noise in the value, where it is known.
+            error: why there is no value.
+
+        Returns:
+            The new trial.
+        """
         checked = self.space.check(params)
         trial = Trial(len(self._trials), checked)
         told = outcome(trial, value, state, noise_sd, error)
@@ -141,6 +170,7 @@ class Book:
         self._lock = threading.RLock()
 
     def _append(self, trial: Trial, x: Array) -> Trial:
+        """Put a trial on record, with its encoded point (d,)."""
         self._trials.append(trial)
         self._points.append(x)
         return trial
@@ -174,6 +204,7 @@ class Book:
                 self._trials[trial.id] = replace(trial, state="expired", error=error)
 
     def _complete(self) -> list[Trial]:
+        """Trials that were told a value."""
         return [trial for trial in self._trials if trial.state == "complete"]
 
     def _rows(self, *states: str) -> Array:

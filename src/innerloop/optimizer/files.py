@@ -17,7 +17,12 @@ _VERSION = 1
 
 
 def write(path: str | os.PathLike[str], content: Mapping[str, Any]) -> None:
-    """Write `content` to `path`, which holds either all of it or what it held before."""
+    """Write content to a file, which holds either all of it or what it held before.
+
+    Args:
+        path: of the file.
+        content: what JSON can hold.
+    """
     text = _body(content)
     header = {"format": _FORMAT, "version": _VERSION, "checksum": _checksum(text)}
     # The last byte closes the outermost brace, so that no shorter file is valid.
@@ -26,7 +31,14 @@ def write(path: str | os.PathLike[str], content: Mapping[str, Any]) -> None:
 
 
 def read(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """What `write` wrote, or an error that says what is wrong with the file."""
+    """What `write` wrote, or an error that says what is wrong with the file.
+
+    Args:
+        path: of the file.
+
+    Returns:
+        The content.
+    """
     raw = Path(path).read_bytes()
     try:
         whole = json.loads(raw.decode("utf-8"))
@@ -46,6 +58,7 @@ def read(path: str | os.PathLike[str]) -> dict[str, Any]:
 
 
 def _is_intact(content: Mapping[str, Any], checksum: object) -> bool:
+    """Whether content has the checksum that was written with it."""
     try:
         return _checksum(_body(content)) == checksum
     except ValueError:  # a number that was never written, such as 1e999
@@ -53,8 +66,10 @@ def _is_intact(content: Mapping[str, Any], checksum: object) -> bool:
 
 
 def _body(content: Mapping[str, Any]) -> str:
+    """The text of the content."""
     return json.dumps(content, allow_nan=False)
 
 
 def _checksum(text: str) -> str:
+    """SHA-256 of a text, in hexadecimal."""
     return hashlib.sha256(text.encode("utf-8")).hexdigest()

@@ -38,9 +38,13 @@ _GRADED = 300
 
 
 class Results(NamedTuple):
-    """Complete trials: encoded points X (n, d), values (n,), noise_sd (n,), NaN where not given.
+    """What trials have come to.
 
-    failed: encoded points of trials that failed (f, d).
+    Args:
+        X: (n, d), encoded points of complete trials.
+        values: (n,), what they were told.
+        noise_sd: (n,), standard deviations of the noise, NaN where not given.
+        failed: (f, d), encoded points of trials that failed.
     """
 
     X: Array
@@ -61,9 +65,12 @@ class Results(NamedTuple):
 class Learned:
     """What was learned from n results.
 
-    outputs: the scaling that was chosen; gp: its surrogate, with the noise variance of results
-    whose noise is not given. other: the surrogate of the other scaling, to go on from next time.
-    given: results with the posterior given them, so that it is conditioned once; not saved.
+    Args:
+        outputs: the scaling that was chosen.
+        gp: its surrogate, with the noise variance of results whose noise is not given.
+        other: the surrogate of the other scaling, to go on from next time.
+        n: how many results there were.
+        given: results with the posterior given them, so that it is conditioned once; not saved.
     """
 
     outputs: Outputs
@@ -137,6 +144,9 @@ def learn(
         kernel: the kind of kernel that is fitted.
         seconds: about how long an ask may take, of which fits take half at most; by default as long
             as they need.
+
+    Returns:
+        What was learned.
     """
     scalings = [Outputs.of(results.values, sign=sign, bent=bent) for bent in (False, True)]
     each = None if seconds is None else 0.25 * seconds
@@ -158,6 +168,8 @@ def learn(
 
 
 class _Fitted(NamedTuple):
+    """A surrogate with its posterior, and log p(values, hyperparameters)."""
+
     gp: GaussianProcess
     posterior: Posterior
     evidence: float
@@ -215,6 +227,7 @@ def _given_noise(results: Results, outputs: Outputs) -> Array:
 
 
 def _surrogate_to_dict(gp: GaussianProcess) -> dict[str, Any]:
+    """A surrogate as plain data, ready for JSON."""
     return {
         "kernel": class_name(type(gp.kernel)),
         "lengthscales": gp.kernel.lengthscales.tolist(),
@@ -225,6 +238,7 @@ def _surrogate_to_dict(gp: GaussianProcess) -> dict[str, Any]:
 
 
 def _surrogate_from_dict(data: Mapping[str, Any]) -> GaussianProcess:
+    """The surrogate that `_surrogate_to_dict` wrote down."""
     name = data.get("kernel", class_name(Matern52))  # earlier versions had no other
     kind: type[Kernel] = class_of(name, Kernel)  # type: ignore[type-abstract]
     kernel = kind(data["lengthscales"], data["variance"])

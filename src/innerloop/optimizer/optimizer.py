@@ -89,7 +89,7 @@ class Optimizer(Book):
 
     @property
     def direction(self) -> str:
-        """ "minimize" or "maximize"."""
+        """What is done with values, "minimize" or "maximize"."""
         return self._settings.direction
 
     @property
@@ -137,6 +137,9 @@ class Optimizer(Book):
         Args:
             n: how many trials to choose; None for one, not in a list.
             fixed: values of some parameters, for these trials only.
+
+        Returns:
+            The trial, or a list of n trials, pending now.
         """
         number = 1 if n is None else checks.count("n", n)
         with self._lock, linalg.one_blas_thread():
@@ -170,6 +173,12 @@ class Optimizer(Book):
         """What is expected of the function at a point, without noise: mean and sd.
 
         With few results sd is often too small; see `Prediction`.
+
+        Args:
+            params: values by name.
+
+        Returns:
+            Mean and sd in the units of the values.
         """
         x = self.space.encode(self.space.check(params))
         return self.learned.outputs.predictions(*self.posterior.marginals(x[None]))[0]
@@ -197,7 +206,11 @@ class Optimizer(Book):
 
     @locked
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write everything to a JSON file, which holds either all of it or what it held before."""
+        """Write everything to a JSON file, which holds either all of it or what it held before.
+
+        Args:
+            path: of the file.
+        """
         files.write(
             path,
             {
@@ -211,7 +224,14 @@ class Optimizer(Book):
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Optimizer:
-        """The optimizer that was saved; it goes on exactly as it would have without."""
+        """The optimizer that was saved; it goes on exactly as it would have without.
+
+        Args:
+            path: of the file.
+
+        Returns:
+            The optimizer.
+        """
         content = files.read(path)
         try:
             optimizer = cls(Space.from_dict(content["space"]))
@@ -226,7 +246,14 @@ class Optimizer(Book):
 
     @locked
     def with_trials(self, trials: Iterable[Trial]) -> Optimizer:
-        """A copy that holds these trials instead, with new ids from 0; this one stays as it is."""
+        """A copy that holds other trials instead, with new ids from 0; this one stays as it is.
+
+        Args:
+            trials: what the copy holds, in order.
+
+        Returns:
+            The copy.
+        """
         other = copy.copy(self)
         other._replace_all([replace(trial, id=number) for number, trial in enumerate(trials)])
         other._latest = None

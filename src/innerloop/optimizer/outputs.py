@@ -26,10 +26,19 @@ _WEIGHTS = _WEIGHTS / _WEIGHTS.sum()
 
 @dataclass(frozen=True)
 class Outputs:
-    """t = (g(gap) - location) / scale, where gap = sign (best - value) / typical.
+    """A scaling of values, after which larger is better.
 
-    sign: 1 if large values are good, -1 if small ones are. g(gap) = -gap, or with `bent`
-    -log(1 + gap) for values that are not better than the best one. t is maximized.
+        t = (g(gap) - location) / scale,   gap = sign (best - value) / typical
+
+    g(gap) = -gap, or with `bent` -log(1 + gap) for values that are not better than the best one.
+
+    Args:
+        sign: 1 if large values are good, -1 if small ones are.
+        best: the best value.
+        typical: a typical gap below it.
+        bent: whether gaps are seen through a logarithm.
+        location: mean of g over the values.
+        scale: its standard deviation.
     """
 
     sign: float
@@ -89,6 +98,7 @@ class Outputs:
         return np.where(g < 0.0, gap, -g)
 
     def _gap(self, values: Array) -> Array:
+        """Gaps of values below the best one, in units of a typical gap, any shape."""
         with np.errstate(over="ignore"):
             gap = self.sign * _difference(self.best, values) / self.typical
         return np.minimum(gap, _LARGEST_GAP)

@@ -34,10 +34,14 @@ _DRAWN_AT_ONCE, _DRAWS = 64, 16
 
 @dataclass(frozen=True, eq=False)
 class Proposal:
-    """Points to try: params and their encoding X (q, d), with predictions where there are any.
+    """Points to try, with predictions where there are any.
 
-    certificate: of those that maximize the acquisition function. drawn: how far the Sobol
-    sequence has been used.
+    Args:
+        params: q times values by name.
+        X: (q, d), their encoding.
+        predictions: one for each; None for points of the initial design.
+        certificate: of those that maximize the acquisition function.
+        drawn: how far the Sobol sequence has been used.
     """
 
     params: list[dict[str, Any]]
@@ -101,6 +105,9 @@ def propose(
         tried: trials whose points are not new.
         pending: (p, d), points that are being evaluated.
         started: when the ask began, by time.perf_counter.
+
+    Returns:
+        Points, with what is expected of them.
     """
     generator = np.random.default_rng([settings.seed, len(tried)])
     candidates = None if everything is None else everything[domain.contains(everything)]
@@ -195,6 +202,7 @@ class _NewPoints:
         return None
 
     def _first_untried(self, pool: Array) -> dict[str, Any] | None:
+        """The first of some points (N, d) that was not tried, as params; None if all were."""
         decoded = (self._space.decode(x) for x in pool)
         return next((params for params in decoded if point_of(params) not in self._tried), None)
 

@@ -24,7 +24,7 @@ _INITIAL_PER_PARAMETER, _FEWEST_INITIAL, _MOST_INITIAL = 2, 4, 24
 
 @dataclass(frozen=True)
 class Settings:
-    """See `Optimizer` for what they mean."""
+    """How an optimizer goes about its work; see `Optimizer` for what the settings mean."""
 
     direction: str
     seed: int
@@ -93,6 +93,7 @@ class Settings:
 
 
 def _acquisition(data: Mapping[str, Any]) -> Utility | Lookahead:
+    """The utility that `to_plain` wrote down."""
     kind = class_of(data["class"], object)
     base: Any = Lookahead if issubclass(kind, Lookahead) else Utility
     made: Utility | Lookahead = from_plain(data, base)

@@ -15,10 +15,14 @@ STATES = ("pending", "complete", "failed", "expired", "cancelled")
 
 @dataclass(frozen=True)
 class Prediction:
-    """What the model expects of the function at a point: mean and standard deviation.
+    """What the model expects of the function at a point.
 
     With few results, or across steps, sd is often too small: mean plus and minus 1.96 sd held 84 to
     98 % of true values with 15 results, by the kind of function, and 38 % in the worst single case.
+
+    Args:
+        mean: expected value.
+        sd: standard deviation.
     """
 
     mean: float
@@ -29,9 +33,12 @@ class Prediction:
 class Certificate:
     """How good a batch is, by its own acquisition function, in units of the model.
 
-    value: acquisition value of the batch; upper_bound: no batch of its size is worth more, up to
-    Monte Carlo error and the search having found the largest gain (None where there is no bound);
-    fraction: the guaranteed share of the best possible value; seconds: what the ask took.
+    Args:
+        value: acquisition value of the batch.
+        upper_bound: no batch of its size is worth more, up to Monte Carlo error and the search
+            having found the largest gain; None where there is no bound.
+        fraction: the guaranteed share of the best possible value.
+        seconds: what the ask took.
     """
 
     value: float
@@ -44,10 +51,17 @@ class Certificate:
 class Trial:
     """One evaluation of the function.
 
-    params: plain Python values by name. value: what was told, in a complete trial. noise_sd:
-    standard deviation of the noise in that value, if it was given. prediction, certificate: what
-    was known when it was asked; the certificate is that of the whole batch. error: why there is
-    no value. asked, told: times in seconds since the epoch.
+    Args:
+        id: its number, from 0.
+        params: plain Python values by name.
+        state: "pending", "complete", "failed", "expired" or "cancelled".
+        value: what was told, in a complete trial.
+        noise_sd: standard deviation of the noise in that value, if it was given.
+        prediction: what was expected when it was asked.
+        certificate: how good the whole batch was when it was asked.
+        error: why there is no value.
+        asked: when it was asked, in seconds since the epoch.
+        told: when it was told, in seconds since the epoch.
     """
 
     id: int
@@ -67,7 +81,14 @@ class Trial:
 
     @staticmethod
     def from_dict(data: Mapping[str, Any]) -> Trial:
-        """The trial that `to_dict` wrote down."""
+        """The trial that `to_dict` wrote down.
+
+        Args:
+            data: plain data.
+
+        Returns:
+            The trial.
+        """
         unknown = set(data) - {entry.name for entry in fields(Trial)}
         if unknown or data.get("state") not in STATES:
             raise InputError(f"not a trial: {dict(data)!r}")
@@ -82,10 +103,24 @@ class Trial:
 
 
 def point_of(params: Mapping[str, Any]) -> tuple[Any, ...]:
-    """Params as something that sets can hold, given that all are of one space."""
+    """Params as something that sets can hold, given that all are of one space.
+
+    Args:
+        params: values by name.
+
+    Returns:
+        The values.
+    """
     return tuple(params.values())
 
 
 def tried(trials: Iterable[Trial]) -> set[tuple[Any, ...]]:
-    """Points that need not be tried again, or are about to be tried."""
+    """Points that need not be tried again, or are about to be tried.
+
+    Args:
+        trials: of which those that were cancelled do not count.
+
+    Returns:
+        Their points.
+    """
     return {point_of(trial.params) for trial in trials if trial.state != "cancelled"}

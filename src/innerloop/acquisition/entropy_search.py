@@ -75,6 +75,7 @@ class _EntropySearchEstimator(LookaheadEstimator):
         return q * self.extended.n + 2 * pairs + 4 * rows * len(self.points)
 
     def grade(self, loadings: Array, z: Array) -> Graded:
+        """Negative entropy of where the best is (Table 1), averaged over outcomes."""
         m, p = z.shape[0], self.pending
         learnt = self.discretization.pending_shift(z[:, :p]) + z[:, p:] @ loadings  # (R, m, B)
         L = linalg.cholesky(

@@ -139,9 +139,11 @@ class _MyopicEstimator:
             self.pending = pending.shape[0]
 
     def floats_per_set(self, m: int, q: int) -> int:
+        """Floats of the features and of the sample paths of one query set."""
         return q * (self.posterior.n + m)
 
     def value_and_grad(self, X: Array, z: Array) -> tuple[Array, Array]:
+        """Values (R,) and sample path gradients (R, q, d) at X (R, q, d), z: (m, pending + q)."""
         m, p = z.shape[0], self.pending
         belief = self.posterior.unchecked_belief(X)
         mean, factor = belief.paths
@@ -163,6 +165,7 @@ class _MyopicEstimator:
         return np.concatenate([mean[..., None], factor], axis=-1)
 
     def total(self, prepared: Array, z: Array) -> Array:
+        """Sum of the utility over draws z (m, pending + q), from what `prepare` gave: (R,)."""
         residual = _rows_times(prepared[..., 1:], z.T)  # (R, q, m); eq. 3
         grades = self.utility.grade(prepared[..., :1], residual)
         total: Array = self._best(grades, z).sum(axis=1)

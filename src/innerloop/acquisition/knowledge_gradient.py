@@ -40,6 +40,7 @@ class _KnowledgeGradientEstimator(LookaheadEstimator):
         return q * self.extended.n + 2 * m * len(self.points)
 
     def grade(self, loadings: Array, z: Array) -> Graded:
+        """Largest mean over the discretization (Table 1), averaged over outcomes."""
         m, p = z.shape[0], self.pending
         before = self.discretization.mean + self.discretization.pending_shift(z[:, :p])
         means = before + z[:, p:] @ loadings  # (R, m, B)

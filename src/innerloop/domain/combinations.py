@@ -88,6 +88,7 @@ class Combinations:
 
     @cached_property
     def _tree(self) -> cKDTree:
+        """The coordinates of known combinations, to be searched for near ones."""
         from scipy.spatial import cKDTree  # slow to import
 
         return cKDTree(self.points[:, self.levels.columns])

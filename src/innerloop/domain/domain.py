@@ -102,10 +102,12 @@ class Domain:
 
     @cached_property
     def _projection(self) -> Projection:
+        """What moves continuous coordinates into the domain."""
         return Projection.of(self.low, self.high, self.A, self.b, self.continuous)
 
     @cached_property
     def _sampler(self) -> Sampler:
+        """What draws points."""
         return Sampler(self)
 
     @property

@@ -161,6 +161,7 @@ class Levels:
 
     @cached_property
     def _equations(self) -> tuple[Equation, ...]:
+        """Equations among the inequalities."""
         return equations(self.costs, self.limits)
 
     def _interval(self, room: Array, j: int) -> tuple[Array, Array]:
@@ -198,7 +199,18 @@ def _extended(levels: Array, j: int, options: _Options) -> Iterator[Array]:
 def linked_levels(
     blocks: Sequence[Discrete], A: Array, b: Array, low: Array, high: Array
 ) -> Levels | None:
-    """The levels of evenly spaced blocks that are in A x <= b; None if there are none."""
+    """The levels of evenly spaced blocks that are in inequalities.
+
+    Args:
+        blocks: discrete coordinates.
+        A: (k, d).
+        b: (k,).
+        low: (d,).
+        high: (d,).
+
+    Returns:
+        These levels; None if there are none.
+    """
     linked = [block for block in blocks if isinstance(block, Ordinal) and A[:, block.column].any()]
     if not linked:
         return None

@@ -74,6 +74,7 @@ class Sampler:
 
     @cached_property
     def _spokes(self) -> Array:
+        """Ways to go from point to point: (m, d), none if m is 0."""
         return np.zeros((0, self.domain.d)) if self.domain.spokes is None else self.domain.spokes
 
     def _from_the_box(self, size: int, generator: np.random.Generator) -> Array:

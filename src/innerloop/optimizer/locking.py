@@ -10,7 +10,14 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 def locked(method: Method) -> Method:
-    """The method of an object with a `_lock`, waiting while other threads are in such methods."""
+    """The method of an object with a `_lock`, waiting while other threads are in such methods.
+
+    Args:
+        method: of that object.
+
+    Returns:
+        The method that waits.
+    """
 
     @wraps(method)
     def alone(self: Any, *args: Any, **kwargs: Any) -> Any:

@@ -14,7 +14,18 @@ from innerloop.optimizer.trials import Trial
 
 
 def outcome(trial: Trial, value: Any, state: str, noise_sd: Any, error: str | None) -> Trial:
-    """The trial with its outcome, or an error that leaves it as it was."""
+    """The trial with its outcome, or an error that leaves it as it was.
+
+    Args:
+        trial: as it is on record.
+        value: what came out.
+        state: "complete", "failed" or "cancelled".
+        noise_sd: standard deviation of the noise in the value, where it is known.
+        error: why there is no value.
+
+    Returns:
+        The trial as it is now.
+    """
     if state not in ("complete", "failed", "cancelled"):
         raise InputError(f"state must be 'complete', 'failed' or 'cancelled', got {state!r}")
     if trial.state == "complete":
@@ -41,7 +52,15 @@ def outcome(trial: Trial, value: Any, state: str, noise_sd: Any, error: str | No
 
 
 def as_number(name: str, value: Any) -> float:
-    """A number as a float; anything like one will do, but not what only could be read as one."""
+    """A number as a float; anything like one will do, but not what only could be read as one.
+
+    Args:
+        name: what it is called in errors.
+        value: anything.
+
+    Returns:
+        The number, infinite if it is too large for a float.
+    """
     if value is None:
         raise InputError(f"{name} must be a number, got None; tell state='failed' if there is none")
     if not isinstance(value, str | bytes | bool | np.bool_ | complex) and np.ndim(value) == 0:
@@ -55,6 +74,7 @@ def as_number(name: str, value: Any) -> float:
 
 
 def _deviation(noise_sd: Any, number: int) -> float | None:
+    """A standard deviation of noise, of 0 or above, or None."""
     if noise_sd is None:
         return None
     deviation = as_number(f"noise_sd of trial {number}", noise_sd)
@@ -64,7 +84,16 @@ def _deviation(noise_sd: Any, number: int) -> float | None:
 
 
 def one_for_each(name: str, value: Any, number: int) -> list[Any]:
-    """A list of `number` values; None stands for as many of them."""
+    """One value for each of several trials.
+
+    Args:
+        name: what a value is called in errors.
+        value: a list of values; None stands for as many of them.
+        number: how many trials there are.
+
+    Returns:
+        So many values.
+    """
     if value is None:
         return [None] * number
     if isinstance(value, str | bytes) or not hasattr(value, "__len__"):

@@ -15,7 +15,14 @@ T = TypeVar("T")
 
 
 def class_name(kind: type) -> str:
-    """A class as "module:name", for those that other processes can import."""
+    """A class as "module:name", for those that other processes can import.
+
+    Args:
+        kind: the class.
+
+    Returns:
+        Its name.
+    """
     if kind.__module__ == "__main__" or "<" in kind.__qualname__:
         raise InputError(
             f"{kind.__qualname__} cannot be saved: define it at the top level of a module, which "
@@ -25,7 +32,15 @@ def class_name(kind: type) -> str:
 
 
 def class_of(name: str, base: type[T]) -> type[T]:
-    """The class that `class_name` named, if it is one of a kind."""
+    """The class that `class_name` named.
+
+    Args:
+        name: "module:name".
+        base: what it has to be a subclass of.
+
+    Returns:
+        The class.
+    """
     module, _, path = name.partition(":")
     try:
         found: Any = import_module(module)
@@ -39,7 +54,14 @@ def class_of(name: str, base: type[T]) -> type[T]:
 
 
 def to_plain(thing: object) -> dict[str, Any]:
-    """An object by its class and fields; a dataclass, or something that has no state."""
+    """An object by its class and fields.
+
+    Args:
+        thing: a dataclass, or something that has no state.
+
+    Returns:
+        Plain data, ready for JSON.
+    """
     if is_dataclass(thing):
         settings = {each.name: getattr(thing, each.name) for each in fields(thing)}
     elif getattr(thing, "__dict__", None):
@@ -60,5 +82,13 @@ def to_plain(thing: object) -> dict[str, Any]:
 
 
 def from_plain(data: Mapping[str, Any], base: type[T]) -> T:
-    """The object that `to_plain` wrote down, if it is one of a kind."""
+    """The object that `to_plain` wrote down.
+
+    Args:
+        data: plain data.
+        base: what it has to be an instance of.
+
+    Returns:
+        The object.
+    """
     return class_of(data["class"], base)(**data["settings"])

@@ -71,7 +71,17 @@ class Proposal:
 
 
 def designed(number: int, settings: Settings, drawn: int, told: int) -> int:
-    """How many of the next points are of the initial design: all, while nothing was told."""
+    """How many of the next points are of the initial design: all, while nothing was told.
+
+    Args:
+        number: how many points are asked for.
+        settings: which say how many the initial design has.
+        drawn: how far the Sobol sequence has been used.
+        told: how many trials were told a value.
+
+    Returns:
+        How many.
+    """
     if told == 0:
         return number
     return min(number, max(settings.initial - max(drawn, told), 0))

@@ -114,6 +114,13 @@ def _present(data: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def default_initial(parameters: int) -> int:
-    """How many points to start from with so many parameters that vary."""
+    """How many points to start from.
+
+    Args:
+        parameters: how many parameters vary.
+
+    Returns:
+        A few more than there are parameters to learn about.
+    """
     wanted = _INITIAL_PER_PARAMETER * (parameters + 1)
     return min(max(wanted, _FEWEST_INITIAL), _MOST_INITIAL)

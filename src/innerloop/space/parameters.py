@@ -230,6 +230,7 @@ class Real(Parameter):
 
     @cached_property
     def _scale(self) -> Linear:
+        """Where values lie in [0, 1]."""
         if self.step is not None:
             return Stepped(self.low, self.high, self.step)
         return (Logarithmic if self.log else Linear)(self.low, self.high)

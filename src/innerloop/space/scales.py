@@ -65,6 +65,7 @@ class Logarithmic(Linear):
         return math.log1p(excess)  # precise where the range is narrow
 
     def position(self, value: float) -> float:
+        """Where the value lies, by its logarithm: 0 at low, 1 at high."""
         return self.logarithm(value) / self.logarithm(self.high)
 
     def at(self, u: float) -> float:
@@ -136,10 +137,12 @@ class Stepped(Linear):
         return nearest if abs(value - nearest) <= self.slack * self.step else math.nan
 
     def _level(self, value: float) -> int:
+        """The number of the step nearest to a value."""
         inside = min(max(value, self.low), self.high)
         return round((inside - self.low) / self.step)
 
     def _value(self, level: int) -> float:
+        """The value after so many steps, cleaned."""
         if level in (0, self.count - 1):
             return self.low if level == 0 else self.high
         return self.clean(self.low + level * self.step)

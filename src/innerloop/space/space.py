@@ -285,6 +285,7 @@ class Space:
 
     @property
     def _identity(self) -> tuple[Any, ...]:
+        """What makes two spaces equal."""
         return tuple(self.parameters.items()), self.constraints
 
     @cached_property
@@ -295,6 +296,7 @@ class Space:
 
     @cached_property
     def _whole(self) -> Domain:
+        """Where all points lie that meet the constraints."""
         return self.domain()
 
     def _values(self, params: Mapping[str, Any]) -> dict[str, Plain]:
@@ -325,6 +327,7 @@ class Space:
 
     @cached_property
     def _axes(self) -> dict[str, Axis]:
+        """The axes of all parameters in constraints."""
         return self._axes_of({})
 
     @cached_property

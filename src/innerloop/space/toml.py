@@ -134,6 +134,7 @@ def dumps(parameters: Parameters, constraints: Sequence[str] = ()) -> str:
 
 
 def _syntax_error(text: str, source: str, error: Exception) -> InputError:
+    """The error of a text that is not TOML, with its line."""
     message = str(error)
     found = _WHERE.search(message)
     line = int(found[1]) if found and found[1] else text.count("\n") + 1
@@ -210,6 +211,7 @@ class _Lines:
         return InputError(f"{self._source}{line}: {message}")
 
     def _remember(self, place: tuple[Any, ...], number: int) -> None:
+        """The line of a place, and of what is around it if that is new."""
         for length in range(1, len(place) + 1):
             self._found.setdefault(place[:length], number)
 
@@ -235,11 +237,13 @@ def _entries(parameter: Parameter) -> list[tuple[str, Any]]:
 
 
 def _key(name: str) -> str:
+    """A name as TOML writes it before an equals sign."""
     return name if _BARE.match(name) else _quoted(name)
 
 
 def _quoted(text: str) -> str:
     # JSON's escapes are TOML's, but for DEL and for characters beyond 16 bits.
+    """A text in quotes, as TOML writes it."""
     try:
         text.encode()
     except UnicodeEncodeError as error:
@@ -248,6 +252,7 @@ def _quoted(text: str) -> str:
 
 
 def _value(name: str, value: Any) -> str:
+    """A value as TOML writes it, of the parameter called `name` in errors."""
     if value is None:
         raise InputError(f"parameter {name!r}: TOML has no way to write None")
     if isinstance(value, list):

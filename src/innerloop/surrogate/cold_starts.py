@@ -45,7 +45,14 @@ class _Best(NamedTuple):
 
 
 def cold_starts(objective: LogPosterior) -> Array:
-    """The best start of each of four kinds, the most promising first: (4, p)."""
+    """The best start of each of four kinds, the most promising first.
+
+    Args:
+        objective: of observations that are few, since it is valued at some hundred places.
+
+    Returns:
+        Hyperparameters theta, (4, p).
+    """
     d = objective.points.shape[1]
     typical, screening = np.exp(objective.prior_center[:d]), Screening(objective)
 
@@ -68,6 +75,7 @@ def cold_starts(objective: LogPosterior) -> Array:
 
 
 def _value(best: _Best) -> float:
+    """The rough value of a place, to sort by."""
     return best.value
 
 

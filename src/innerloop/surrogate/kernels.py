@@ -209,10 +209,13 @@ class SquaredExponential(Kernel):
 
 
 class ScaledPoints:
-    """Points (..., n, d) in units of the lengthscales, ready for squared distances.
+    """Points in units of the lengthscales, ready for squared distances.
 
-    lifted: (..., n, d + 2), the points with a 1 and their squared norms appended, so that
+    `lifted` (..., n, d + 2) are the points with a 1 and their squared norms appended, so that
     |a - b|^2 is a single product of `lifted` rows of A with `dual` rows of B.
+
+    Args:
+        points: (..., n, d).
     """
 
     __slots__ = ("_dual", "d", "lifted")
@@ -249,13 +252,30 @@ class ScaledPoints:
 
 
 def squared_distances(A: ScaledPoints, B: ScaledPoints) -> Array:
-    """|a - b|^2 for all points of A (..., n1, d) and of B (..., n2, d): (..., n1, n2)."""
+    """Squared distances |a - b|^2 between all points of A and of B.
+
+    Args:
+        A: (..., n1, d).
+        B: (..., n2, d).
+
+    Returns:
+        Distances, (..., n1, n2).
+    """
     s: Array = A.lifted @ B.dual.swapaxes(-1, -2)
     return np.maximum(s, 0.0, out=s)
 
 
 def squared_distances_pullback(weights: Array, A: ScaledPoints, B: ScaledPoints) -> Array:
-    """Carry a gradient with respect to the distances (..., n1, n2) back to A (..., n1, d)."""
+    """Carry a gradient with respect to squared distances back to the points of A.
+
+    Args:
+        weights: (..., n1, n2), the gradient.
+        A: (..., n1, d).
+        B: (..., n2, d).
+
+    Returns:
+        The gradient with respect to A, (..., n1, d).
+    """
     # One product gives both sum_j w_ij b_j and sum_j w_ij.
     sums = weights @ B.lifted[..., : B.d + 1]
     pull: Array = sums[..., B.d :] * A.points

@@ -6,6 +6,7 @@ import functools
 import inspect
 import re
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import griffe
@@ -14,6 +15,7 @@ import pytest
 import innerloop as il
 from innerloop import maximizers
 
+REFERENCE = Path(__file__).parents[1] / "docs" / "reference.md"
 # Written down elsewhere; what is left here has docstrings in another style.
 ELSEWHERE = {
     "Batch",
@@ -131,6 +133,14 @@ def test_what_functions_return_is_described(name: str) -> None:
 def assert_returns_are_described(function: Any, text: str | None) -> None:
     gives = inspect.signature(function).return_annotation not in (None, "None")
     assert (griffe.DocstringSectionKind.returns in sections(text)) == gives
+
+
+def test_reference_lists_all_public_names() -> None:
+    things = [getattr(il, name) for name in il.__all__]
+    things += [getattr(maximizers, name) for name in maximizers.__all__]
+    listed = re.findall(r"^::: (\S+)$", REFERENCE.read_text(encoding="utf-8"), re.MULTILINE)
+    assert {f"{thing.__module__}.{thing.__name__}" for thing in things} <= set(listed)
+    assert len(set(listed)) == len(listed)
 
 
 def test_names_elsewhere_are_public() -> None:

@@ -45,9 +45,9 @@ class Space:
     Args:
         parameters: by name, a `Real`, `Integer` or `Choice`; a plain value is fixed, takes no
             coordinate, and is in all params.
-        constraints: linear ones over numeric parameters, such as "2*x + 3*y <= 10" or "0 <= x - y
-            <= 2"; < and > mean the same as <= and >=. Equations such as "x + 2*y == 10" may hold
-            between integers and stepped numbers.
+        constraints: linear ones over numeric parameters, such as `"2*x + 3*y <= 10"` or
+            `"0 <= x - y <= 2"`; < and > mean the same as <= and >=. Equations such as
+            `"x + 2*y == 10"` may hold between integers and stepped numbers.
     """
 
     parameters: Mapping[str, Real | Integer | Choice | Plain]

@@ -87,7 +87,7 @@ def fill_by_default(utility: Utility, problem: Problem) -> Filled:
     return Filled(X, gains=gains, points=points)
 
 
-def _single(tops: Array, pool: Pool, rounds: IncrementalRounds, problem: Problem) -> Filled:
+def _single(tops: Array, pool: PointPool, rounds: IncrementalRounds, problem: Problem) -> Filled:
     """The best single query: the highest of the local maxima (R, 1, d), climbed to the top."""
     allowance, converge = Allowance(rounds.exact, problem.meter), problem.suited(CONVERGE)
     solution = converge(allowance, tops, problem.domain, problem.generator)

@@ -9,6 +9,7 @@ kind the best place is a start.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -54,11 +55,8 @@ def cold_starts(objective: LogPosterior) -> Array:
         Hyperparameters theta, (4, p).
     """
     d = objective.points.shape[1]
-    typical, screening = np.exp(objective.prior_center[:d]), Screening(objective)
-
-    def best_of_each(kinds: Sequence[_Places]) -> list[_Best]:
-        return _best_of_each(screening, typical, kinds)
-
+    typical = np.exp(objective.prior_center[:d])
+    best_of_each = partial(_best_of_each, Screening(objective), typical)
     first = [_one_more(np.full(d, others), others, ratios) for others, ratios in _OTHERS]
     clean, noisy, *few = best_of_each([_alike(_CLEAN, d), _alike(_NOISY, d), *first])
     # A short function of one dimension, and with it of a second, and of a third.

@@ -98,13 +98,19 @@ def fit(
     )
     with linalg.one_blas_thread():
         if start is None:
-            end = _from_cold(objective, tolerance, limit)
+            x, parts = cold_starts(_few(objective)), _ever_more(objective)
+            end = _End(x[0], 0.0, 0.0)
         else:
             variances = np.array([start.kernel.variance, np.median(start.noise)]) / unit
             both = np.concatenate([1.0 / start.kernel.inverse_lengthscales(d), variances])
-            theta = objective.within_bounds(np.log(np.maximum(both, 1e-300)))
-            end = _End(theta, (start.mean - location) / scale, 0.0)
-            end = _from_start(objective, end, tolerance, limit)
+            x = objective.within_bounds(np.log(np.maximum(both, 1e-300)))[None]
+            end = _End(x[0], (start.mean - location) / scale, 0.0)
+            parts = [objective] if _is_affordable(objective, x, limit) else []
+        for part in parts:
+            end = _race(part, x, tolerance if part is objective else _COARSE_TOLERANCE, limit)
+            if not limit.allows(_FEWEST_EVALUATIONS * _REFINEMENT**3 * end.seconds):
+                break
+            x = end.theta[None]
     parameters = np.exp(end.theta)
     return GaussianProcess(
         kernel(parameters[:d], float(parameters[d] * unit)),
@@ -133,32 +139,30 @@ class _End(NamedTuple):
     seconds: float
 
 
-def _from_cold(objective: LogPosterior, tolerance: float, limit: _Limit) -> _End:
-    """A look around on few observations, and a race on ever more."""
+def _few(objective: LogPosterior) -> LogPosterior:
+    """Of so many observations that a look around costs little."""
     n = len(objective.values)
     few = min(n, int(np.clip(n // 2, *_SCREENED)))
-    x = cold_starts(objective if few == n else objective.subset(few))
-    sizes = [n]
+    return objective if few == n else objective.subset(few)
+
+
+def _ever_more(objective: LogPosterior) -> list[LogPosterior]:
+    """Of ever more observations, and of all at the end."""
+    sizes = [len(objective.values)]
     while sizes[-1] > _LARGEST_RACE:
         sizes.append(sizes[-1] // _REFINEMENT)
-    for size in reversed(sizes[1:]):
-        end = _race(objective.subset(size), x, _COARSE_TOLERANCE, limit)
-        if not limit.allows(_FEWEST_EVALUATIONS * _REFINEMENT**3 * end.seconds):
-            return end
-        x = end.theta[None]
-    return _race(objective, x, tolerance, limit)
+    return [*(objective.subset(size) for size in reversed(sizes[1:])), objective]
 
 
-def _from_start(objective: LogPosterior, start: _End, tolerance: float, limit: _Limit) -> _End:
-    """The end of a search from a start, or the start itself if there is no time for a search."""
+def _is_affordable(objective: LogPosterior, x: Array, limit: _Limit) -> bool:
+    """Whether there is time for a search from x (1, p)."""
     n = len(objective.values)
-    if limit.exists and n > _LARGEST_RACE:
-        began = time.perf_counter()
-        objective.subset(n // _REFINEMENT).evaluate(start.theta[None])
-        cost = (time.perf_counter() - began) * _REFINEMENT**3
-        if not limit.allows(_FEWEST_EVALUATIONS * cost):
-            return start
-    return _race(objective, start.theta[None], tolerance, limit)
+    if not limit.exists or n <= _LARGEST_RACE:
+        return True
+    began = time.perf_counter()
+    objective.subset(n // _REFINEMENT).evaluate(x)
+    cost = (time.perf_counter() - began) * _REFINEMENT**3
+    return limit.allows(_FEWEST_EVALUATIONS * cost)
 
 
 def _race(objective: LogPosterior, x: Array, tolerance: float, limit: _Limit) -> _End:

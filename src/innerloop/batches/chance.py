@@ -25,9 +25,12 @@ _MOST_COORDINATES, _MOST_POINTS, _FEWEST_FAILURES = 3, 96, 2
 
 @dataclass(frozen=True, eq=False)
 class Chance:
-    """The chance of success near evaluations at points (n, d) with signs (n,): 1 or -1.
+    """The chance of success near evaluations that succeeded or failed.
 
-    inverse: 1 / reach of each coordinate (d,), 0 for those that have no say.
+    Args:
+        points: (n, d), where they were.
+        signs: (n,), 1 for success and -1 for failure.
+        inverse: (d,), 1 / reach of each coordinate, 0 for those that have no say.
     """
 
     points: Array
@@ -36,7 +39,15 @@ class Chance:
 
     @staticmethod
     def of(succeeded: Array, failed: Array) -> Chance:
-        """Learned from points that succeeded (s, d) and that failed (f, d)."""
+        """Learn which coordinates tell successes from failures.
+
+        Args:
+            succeeded: (s, d), points that did.
+            failed: (f, d), points that did not.
+
+        Returns:
+            The chance near all of them.
+        """
         signs = np.concatenate([np.ones(len(succeeded)), -np.ones(len(failed))])
         points = np.concatenate([succeeded, failed])
         return Chance(points, signs, _inverse_reaches(points, signs))
@@ -53,7 +64,14 @@ class Chance:
         return float(_base(self.signs))
 
     def log(self, X: Array) -> tuple[Array, Array]:
-        """Logarithm of the chance at X (N, d), and its gradient: (N,), (N, d)."""
+        """Logarithm of the chance, and its gradient.
+
+        Args:
+            X: (N, d), where to evaluate.
+
+        Returns:
+            (N,) and (N, d).
+        """
         difference = (X[:, None] - self.points) * self.inverse
         weights = _WEIGHT * self.signs * np.exp(-0.5 * (difference**2).sum(axis=-1))
         odds = self.base + weights.sum(axis=1)

@@ -24,9 +24,17 @@ _MANY_COMPARISONS = 10**7
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """A batch to be filled: q queries of a domain, beside pending points (p, d).
+    """A batch to be filled: q queries of a domain.
 
-    draws: fantasy states or Monte Carlo draws. chance: that evaluations succeed, if some failed.
+    Args:
+        posterior: the belief given the data.
+        q: how many queries.
+        pending: (p, d), points that are being evaluated.
+        domain: where queries may lie.
+        meter: what has been spent of the budget.
+        generator: for whatever is drawn at random.
+        draws: fantasy states or Monte Carlo draws.
+        chance: that evaluations succeed, if some failed.
     """
 
     posterior: Posterior
@@ -72,12 +80,16 @@ class Problem:
 
 @dataclass(frozen=True, eq=False)
 class Filled:
-    """Queries X (q, d), and what is known of them beside.
+    """A batch, and what is known of it beside.
 
-    estimates: (q,), what each adds to those before, by the draws of the search, if that has them.
-    gains: (q,), the same as `appraisal` has it, if it was asked. points: (N, d), where to look for
-    what a further query adds. largest: over candidates, the largest gain of all in each round.
-    bound: on the value of any batch, if a search for it was part of the way.
+    Args:
+        X: (q, d), the queries.
+        estimates: (q,), what each adds to those before, by the draws of the search, if that has
+            them.
+        gains: (q,), the same as `appraisal` has it, if it was asked.
+        points: (N, d), where to look for what a further query adds.
+        largest: over candidates, the largest gain of all in each round.
+        bound: on the value of any batch, if a search for it was part of the way.
     """
 
     X: Array

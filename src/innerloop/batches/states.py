@@ -38,11 +38,16 @@ _UNIT_QUERIES, _UNIT_STATES, _LARGEST_EXPONENT = 8, 16, 600.0
 
 @dataclass(eq=False, slots=True)  # not frozen: it is made in the innermost loop, which that slows
 class Beliefs:
-    """What the gains of N queries X (N, d) depend on, given the data and j fixed points.
+    """What the gains of N queries depend on, given the data and j fixed points.
 
-    mean, sd: (N, K), under the data alone, and given all; loadings: (N, j, K), on the draws of the
-    fixed outcomes; variance: (N, K), as it is computed, also where it is rounding error; sources:
-    the beliefs that all came from, one for each outcome, unless there are too many queries.
+    Args:
+        X: (N, d), the queries.
+        mean: (N, K), under the data alone.
+        variance: (N, K), given all, as it is computed, also where it is rounding error.
+        sd: (N, K), its root, never below what is not rounding error.
+        loadings: (N, j, K), on the draws of the fixed outcomes.
+        sources: the beliefs that all came from, one for each outcome, unless there are too many
+            queries.
     """
 
     X: Array
@@ -66,12 +71,17 @@ class Beliefs:
 class States:
     """m fantasies of the outcomes at fixed points, and the utility that each of them holds.
 
-    posteriors: K of them, given the data alone; z: base draws (m, columns, K), whose column j is
-    for the j-th fixed point; points: (j, d), fixed so far; floor: (m,), the utility each state
-    holds, (1,) before anything is fixed, or None where the empty batch has no utility;
-    log_weights: (m,), where z are no plain draws: logarithms of the states' weights; before: the
-    states that these extend; last: the beliefs at the points that those did not have, one for each
-    outcome, if they were worked out.
+    Args:
+        utility: what outcomes are worth.
+        posteriors: K of them, given the data alone.
+        z: (m, columns, K), base draws, whose column j is for the j-th fixed point.
+        points: (j, d), fixed so far.
+        floor: (m,), the utility each state holds, (1,) before anything is fixed, or None where the
+            empty batch has no utility.
+        log_weights: (m,), where z are no plain draws: logarithms of the states' weights.
+        before: the states that these extend.
+        last: the beliefs at the points that those did not have, one for each outcome, if they were
+            worked out.
     """
 
     utility: Utility
@@ -143,7 +153,13 @@ class States:
     def gains(self, beliefs: Beliefs, *, log: bool = False, some: slice = ALL) -> Gain:
         """The expected gain of each query in some of the states (eq. 11), or its logarithm.
 
-        Values (N, m), with their derivatives in mean, shift and sd.
+        Args:
+            beliefs: at N queries.
+            log: whether to give logarithms, for utilities that have them.
+            some: which of the states.
+
+        Returns:
+            Values (N, m), with their derivatives in mean, shift and sd.
         """
         grade = self.utility.log_gain if log else self.utility.gain
         floor = None if self.floor is None else self.floor[some]
@@ -167,11 +183,18 @@ class States:
         return np.stack([loadings[..., k] @ self.z[some, :j, k].T for k in range(K)], axis=-1)
 
     def extend(self, points: Array, succeeds: NDArray[np.bool_] | None = None) -> States:
-        """Fix points (p, d) too, and fantasize their outcomes once per state (eq. 3).
+        """Fix points too, and fantasize their outcomes once per state (eq. 3).
 
         The first extension turns the one state into m; later ones keep their number, and outcomes
-        are never resampled (appendix B.3). succeeds: (m, p), in which states an evaluation has an
-        outcome to hold; by default in all.
+        are never resampled (appendix B.3).
+
+        Args:
+            points: (p, d).
+            succeeds: (m, p), in which states an evaluation has an outcome to hold; by default in
+                all.
+
+        Returns:
+            The states with those outcomes held.
         """
         fixed = len(self.points) + len(points)
         beliefs = tuple(each.unchecked_belief(points) for each in self.given)
@@ -189,7 +212,15 @@ class States:
 
         All beliefs move with the outcome there by one column of covariances: the rank-one update
             loading = cov(f(x), f(x_i)) / sd(x_i),  variance <- variance - loading^2.
-        No posterior is extended. succeeds: (m, 1), in which states there is an outcome.
+        No posterior is extended.
+
+        Args:
+            beliefs: at N queries, given these states.
+            i: which of the queries.
+            succeeds: (m, 1), in which states there is an outcome; by default in all.
+
+        Returns:
+            The states with that outcome held, and the beliefs given those.
         """
         j, sd = beliefs.loadings.shape[1], beliefs.sd[i]
         residual = self.shift(beliefs[i : i + 1])[0] + sd * self.z[:, j]  # (m, K)
@@ -293,7 +324,17 @@ class Incremental:
     def of(
         cls, states: States, *, log: bool, chance: Chance | None = None, some: slice = ALL
     ) -> Incremental:
-        """The gains over some of the states; with log=True times a chance that they come about."""
+        """The gains over some of the states of a `States`.
+
+        Args:
+            states: what is fixed so far.
+            log: whether values are logarithms of gains.
+            chance: with log=True, that gains come about.
+            some: which of the states count.
+
+        Returns:
+            A function of single queries.
+        """
         new = object.__new__(cls)
         new._bind(states, log, chance, some)
         return new
@@ -305,10 +346,16 @@ class Incremental:
         self._floats = self._floats_per_query(self.draws)
 
     def extend(self, x: ArrayLike) -> Incremental:
-        """Fix a point x (d,), or several (p, d), and fantasize the outcome once per state.
+        """Fix one point or several, and fantasize their outcomes once per state.
 
         The first extension turns the single state into m; later ones keep their number, and
         outcomes are never resampled (appendix B.3). O(n^2 + m j) for the j-th point.
+
+        Args:
+            x: (d,), or (p, d).
+
+        Returns:
+            The gains of one more query given these.
         """
         points = checks.points("x", np.atleast_2d(checks.floats("x", x)), self._d)
         columns, fixed = self.states.z.shape[1], len(self.states.points) + len(points)
@@ -327,7 +374,14 @@ class Incremental:
         return len(range(*self._some.indices(self.states.m)))
 
     def value(self, X: ArrayLike) -> Array:
-        """Gains of R queries, (R, 1, d) -> (R,), or their logarithms."""
+        """Gains of R queries, or their logarithms.
+
+        Args:
+            X: (R, 1, d), the queries.
+
+        Returns:
+            (R,).
+        """
         queries, values = self._queries(X), []
         for rows in shards(len(queries), self._floats):
             beliefs = self.states.beliefs(queries[rows])
@@ -337,7 +391,14 @@ class Incremental:
         return value if self._chance is None else value + self._chance.log(queries)[0]
 
     def value_and_grad(self, X: ArrayLike) -> tuple[Array, Array]:
-        """The same with gradients: (R, 1, d) -> (R,), (R, 1, d)."""
+        """Gains of R queries, or their logarithms, with gradients (eq. 5).
+
+        Args:
+            X: (R, 1, d), the queries.
+
+        Returns:
+            (R,) and (R, 1, d).
+        """
         queries, values, grads = self._queries(X), [], []
         for rows in shards(len(queries), self._floats):
             beliefs = self.states.beliefs(queries[rows])
@@ -352,10 +413,16 @@ class Incremental:
         return value, grad
 
     def prepare(self, X: ArrayLike) -> PreparedSets[Beliefs]:
-        """The beliefs at R single queries (R, 1, d), to be graded in any of the states at a time.
+        """The beliefs at R single queries, to be graded in any of the states at a time.
 
         Totals are sums of gains, also with log=True: then in units of exp(`log_unit`), which is
         about the gain of the best query, so that those that matter do not underflow.
+
+        Args:
+            X: (R, 1, d), the queries.
+
+        Returns:
+            The beliefs, ready to be graded.
         """
         beliefs = self.states.many_beliefs(self._queries(X))
         log_unit = self._log_unit(beliefs) if self.log else 0.0

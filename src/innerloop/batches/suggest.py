@@ -40,13 +40,18 @@ _STATES = 64
 
 @dataclass(frozen=True, eq=False)
 class Batch:
-    """The next queries X (q, d), and what is known of them.
+    """The next queries, and what is known of them.
 
-    value: the acquisition value of the batch, beyond pending points. gains: (q,), what each query
-    adds to those before it. upper_bound: no batch of q is worth more, up to Monte Carlo error and
-    to a search having found the largest gain of a further query; None where the theory gives none,
-    and where a budget cut that search short. evaluations, seconds: what was spent. normalized:
-    whether values are gains over something, so that shares of them mean something.
+    Args:
+        X: (q, d), the queries.
+        value: the acquisition value of the batch, beyond pending points.
+        gains: (q,), what each query adds to those before it.
+        upper_bound: no batch of q is worth more, up to Monte Carlo error and to a search having
+            found the largest gain of a further query (eq. 8-11); None where the theory gives none,
+            and where a budget cut that search short.
+        evaluations: query sets that were valued.
+        seconds: what it took, by the clock of the budget.
+        normalized: whether values are gains over something, so that shares of them mean something.
     """
 
     X: Array

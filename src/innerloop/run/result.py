@@ -15,12 +15,14 @@ from innerloop.run.outcomes import describe
 class Result:
     """What came of a run.
 
-    optimizer: with all its trials; it can be run further, asked or saved. stopped: why the run
-    ended: "n_trials", "timeout", "interrupted" (Ctrl-C), "exhausted" (no new points), "callback"
-    (StopIteration), "failures: ..." with the last error, or "executor: ...", "ask: ..." or
-    "callback: ..." with what was raised there. seconds: how long the run took; ask_seconds: how
-    long of that it spent choosing points. error: the exception that was raised by an ask or a
-    callback, with its traceback.
+    Args:
+        optimizer: with all its trials; it can be run further, asked or saved.
+        stopped: why the run ended: "n_trials", "timeout", "interrupted" (Ctrl-C), "exhausted" (no
+            new points), "callback" (StopIteration), "failures: ..." with the last error, or
+            "executor: ...", "ask: ..." or "callback: ..." with what was raised there.
+        seconds: how long the run took.
+        ask_seconds: how long of that it spent choosing points.
+        error: the exception that was raised by an ask or a callback, with its traceback.
     """
 
     optimizer: Optimizer

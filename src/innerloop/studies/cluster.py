@@ -26,6 +26,11 @@ class Remote:
 
     Workers that see the folder of the run look for files there, others in their own. They outlive
     runs, and a file may have been changed in between: each run has them import it anew.
+
+    Args:
+        target: what is evaluated.
+        folder: that of the run.
+        run: tells it from other runs.
     """
 
     target: Function | Command
@@ -48,7 +53,15 @@ class Remote:
 def cluster(
     address: str, target: Function | Command
 ) -> Iterator[tuple[Callable[[dict[str, Any]], float], Submits]]:
-    """A function for the workers of a cluster, and an executor of them."""
+    """Have a target evaluated by the workers of a cluster.
+
+    Args:
+        address: that of its scheduler.
+        target: what is evaluated; a StudyError if workers cannot import it.
+
+    Yields:
+        A function for the workers, and an executor of them.
+    """
     remote = Remote(target)
     with connected(address) as client:
         answers = client.run(remote.complaint).values()

@@ -27,7 +27,13 @@ _TAIL = 65536
 
 
 class Output(NamedTuple):
-    """What a command left: its exit status, its last line, the last line of its errors."""
+    """What a command left.
+
+    Args:
+        status: that of its exit, negative if a signal ended it.
+        last_line: the last one that it printed and that is not empty.
+        complaint: the last one of its errors that is not empty.
+    """
 
     status: int
     last_line: str
@@ -36,7 +42,12 @@ class Output(NamedTuple):
 
 @dataclass(frozen=True)
 class Command:
-    """Words of a command, or a single text for the shell; names: what placeholders may name."""
+    """A command to run; a StudyError if a placeholder in it is unknown or not safe.
+
+    Args:
+        words: those of the command, or a single text for the shell.
+        names: what placeholders may name.
+    """
 
     words: tuple[str, ...]
     names: tuple[str, ...]
@@ -59,7 +70,15 @@ class Command:
         return {"command": list(self.words), "names": list(self.names)}
 
     def run(self, params: Mapping[str, Any], folder: Path = Path()) -> Output:
-        """Run the command in a folder to its end."""
+        """Run the command to its end.
+
+        Args:
+            params: values by name, for the placeholders.
+            folder: where to run it.
+
+        Returns:
+            What it left; status 127 if it could not be run.
+        """
         texts = {name: text_of(value) for name, value in params.items()}
         variables = self._variables()
         environment = {**os.environ, **{variables[name]: texts[name] for name in self.names}}
@@ -106,7 +125,14 @@ class Command:
 
 
 def text_of(value: Any) -> str:
-    """A value as a command gets it: text as it is, true, false and null, or a number."""
+    """A value as a command gets it.
+
+    Args:
+        value: that of a parameter.
+
+    Returns:
+        Text as it is; "true", "false" and "null"; or a number.
+    """
     return value if isinstance(value, str) else json.dumps(value)
 
 

@@ -16,9 +16,15 @@ _STATES = {"complete": "complete", "running": "pending", "failed": "failed"}
 
 
 def optimizer_of(study: Study) -> Optimizer:
-    """An optimizer that knows the trials of a study; telling it anything does not change the study.
+    """An optimizer that knows the trials of a study.
 
     Trials that were pruned, are not in the space, or have no params yet are left out.
+
+    Args:
+        study: one that has a space; a StudyError if it has none.
+
+    Returns:
+        The optimizer; telling it anything does not change the study.
     """
     if study.space is None or study.seed is None:
         raise StudyError(f"study {study.name!r} has no space: it was not made by innerloop")

@@ -16,7 +16,14 @@ def this_process() -> dict[str, Any]:
 
 
 def is_dead(owner: Mapping[str, Any]) -> bool:
-    """Whether a process has ended, as far as this host can know: False for other hosts."""
+    """Whether a process has ended, as far as this host can know.
+
+    Args:
+        owner: what `this_process` gave in that process.
+
+    Returns:
+        Whether it has; False for other hosts.
+    """
     try:
         pid, started = int(owner["pid"]), str(owner["started"])
     except (KeyError, TypeError, ValueError):

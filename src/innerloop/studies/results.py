@@ -20,7 +20,14 @@ _SHOWN = 60
 
 
 class Row(NamedTuple):
-    """A row of a file: its first line, the texts in the columns id and value, what is wrong."""
+    """A row of a file.
+
+    Args:
+        line: the number of its first line.
+        id: the text in that column.
+        value: the text in that column.
+        complaint: what is wrong, if the row cannot be read.
+    """
 
     line: int
     id: str = ""
@@ -29,7 +36,13 @@ class Row(NamedTuple):
 
 
 class Told(NamedTuple):
-    """What came of a file: ids that were told now or had the same value before, and complaints."""
+    """What came of a file.
+
+    Args:
+        told: ids of trials that were told now.
+        known: ids of trials that had the same value before.
+        complaints: what is wrong, with the line that it is in.
+    """
 
     told: list[int]
     known: list[int]
@@ -40,6 +53,13 @@ def rows(file: TextIO, source: str) -> Iterator[Row]:
     """The rows of a file with the columns id and value; others are ignored.
 
     The first column called id and the last called value count: parameters may have these names.
+
+    Args:
+        file: CSV, whose first line names the columns; a StudyError if it does not.
+        source: what to call it in errors.
+
+    Returns:
+        The rows, from the second line on.
     """
     lines = _Lines(file)
     reader = csv.reader(lines)
@@ -94,7 +114,15 @@ def _cells(reader: Iterator[list[str]], source: str) -> list[str] | None:
 
 
 def tell_file(study: Study, path: str) -> Told:
-    """Tell every row of a file that can be told; "-" is stdin."""
+    """Tell every row of a file that can be told.
+
+    Args:
+        study: one that has the trials.
+        path: that of the file; "-" is stdin.
+
+    Returns:
+        What was told, and what was wrong.
+    """
     if path == "-":
         # What is not UTF-8 concerns the row that it is in.
         if isinstance(sys.stdin, io.TextIOWrapper):
@@ -108,7 +136,16 @@ def tell_file(study: Study, path: str) -> Told:
 
 
 def tell_rows(study: Study, file: TextIO, source: str) -> Told:
-    """Tell every row that can be told."""
+    """Tell every row that can be told.
+
+    Args:
+        study: one that has the trials.
+        file: CSV with the columns id and value.
+        source: what to call it in errors.
+
+    Returns:
+        What was told, and what was wrong.
+    """
     told, known, complaints = [], [], []
     for row in list(rows(file, source)):
         try:

@@ -58,14 +58,27 @@ _REASONS = {
 
 
 class Slot(NamedTuple):
-    """A placeholder as it is written, and the variable that has its value."""
+    """A placeholder in a text for the shell.
+
+    Args:
+        shown: the placeholder as it is written.
+        variable: that of the environment which has its value.
+    """
 
     shown: str
     variable: str
 
 
 def expanding(text: str, slots: Sequence[Slot]) -> str:
-    """The text with expansions in place of its marks, one for each slot; a StudyError if unsafe."""
+    """A text with expansions of variables in place of its marks.
+
+    Args:
+        text: for the shell, with a mark for each slot.
+        slots: in the order of the marks.
+
+    Returns:
+        The text; a StudyError if a value could mean more than itself.
+    """
     return _Reader(text, slots).expanded() if slots else text
 
 

@@ -28,7 +28,11 @@ class TargetError(Exception):
 
 @dataclass(frozen=True)
 class Function:
-    """A function of params, `file.py:function` or `package.module:function`."""
+    """A function of params, as it is named on the command line.
+
+    Args:
+        spec: `file.py:function` or `package.module:function`; a StudyError if it is neither.
+    """
 
     spec: str
 
@@ -44,7 +48,14 @@ class Function:
         return {"function": self.spec}
 
     def load(self, folder: Path = Path()) -> Evaluate:
-        """The function, found from a folder, made to give a number or to raise."""
+        """Import the function.
+
+        Args:
+            folder: where files and modules are looked for first.
+
+        Returns:
+            The function, made to give a number or to raise; a StudyError if it is not there.
+        """
         parts = _FUNCTION.match(self.spec)
         assert parts is not None
         found: Any = _module(parts["where"], folder)
@@ -59,21 +70,43 @@ class Function:
 
 
 def target_of(table: Mapping[str, Any]) -> Function | Command:
-    """What `to_dict` of a target wrote down."""
+    """The target that its `to_dict` wrote down.
+
+    Args:
+        table: plain data.
+
+    Returns:
+        The target.
+    """
     if "function" in table:
         return Function(table["function"])
     return Command(tuple(table["command"]), tuple(table["names"]))
 
 
 def load(target: Function | Command, folder: Path = Path()) -> Evaluate:
-    """A function that gives a number or raises; the target is found from a folder, or run in it."""
+    """A target as a function.
+
+    Args:
+        target: what is evaluated.
+        folder: where it is found, or run.
+
+    Returns:
+        A function of params that gives a number or raises.
+    """
     if isinstance(target, Function):
         return target.load(folder)
     return lambda params: reported(target.run(params, folder))
 
 
 def number(value: Any) -> float:
-    """What a function returned, if it is one number."""
+    """What a function returned, if it is one number.
+
+    Args:
+        value: what it returned.
+
+    Returns:
+        The number; a TargetError if it is none.
+    """
     try:
         return as_number("what is returned", value)
     except InputError:
@@ -81,7 +114,14 @@ def number(value: Any) -> float:
 
 
 def reported(output: Any) -> float:
-    """The number in the last line of a command's output that is not empty."""
+    """The number in the last line of a command's output that is not empty.
+
+    Args:
+        output: what the command left.
+
+    Returns:
+        The number; a TargetError if there is none, or if the command failed.
+    """
     said = f": {output.complaint}" if output.complaint else ""
     if output.status < 0:
         raise TargetError(f"the command was ended by signal {-output.status}{said}")

@@ -5,12 +5,22 @@ import pytest
 
 optuna = pytest.importorskip("optuna", reason="needs Optuna: pip install 'innerloop[study]'")
 
-from optuna.distributions import FloatDistribution  # noqa: E402
+from optuna.distributions import (  # noqa: E402
+    CategoricalDistribution,
+    FloatDistribution,
+    IntDistribution,
+)
 from optuna.trial import create_trial  # noqa: E402
 
 import innerloop as il  # noqa: E402
 from innerloop.integrations.optuna import InnerLoopSampler  # noqa: E402
 from innerloop.integrations.optuna_private import storage_of, study_id_of  # noqa: E402
+from innerloop.integrations.optuna_space import (  # noqa: E402
+    contains,
+    distribution_of,
+    external,
+    take,
+)
 from innerloop.maximizers.bfgs import BFGS  # noqa: E402
 
 optuna.logging.set_verbosity(optuna.logging.ERROR)
@@ -87,6 +97,51 @@ def test_utilities_of_the_users_own_are_maximized():
 def test_what_makes_no_sense_is_refused(arguments, message):
     with pytest.raises(il.InputError, match=message):
         InnerLoopSampler(**arguments)
+
+
+# Spaces and distributions.
+
+
+@pytest.mark.parametrize(
+    "parameter",
+    [
+        il.Real(-1.5, 2.5),
+        il.Real(1e-4, 10.0, log=True),
+        il.Real(0.1, 0.7, step=0.2),
+        il.Integer(-3, 9),
+        il.Integer(1, 10, step=3),
+        il.Integer(1, 256, log=True),
+        il.Choice(["a", 1.5, None, True]),
+    ],
+    ids=repr,
+)
+def test_trials_take_values_of_the_parameter(parameter):
+    study = optuna.create_study(sampler=optuna.samplers.RandomSampler(seed=0))
+    for _ in range(5):
+        trial = study.ask()
+        take(trial, "p", parameter)
+        assert trial.distributions == {"p": distribution_of(parameter)}
+        parameter.check("p", trial.params["p"])  # refuses what is none of its values
+
+
+@pytest.mark.parametrize(
+    ("distribution", "inside", "outside"),
+    [
+        (FloatDistribution(0.5, 2.0), [0.5, 1.1, 2.0], [0.4, 2.1]),
+        (FloatDistribution(0.5, 2.0, step=0.5), [0.5, 1.5, 2.0], [0.0, 0.7, 2.5]),
+        (FloatDistribution(1e-3, 1.0, log=True), [1e-3, 0.2], [1e-4, 1.5]),
+        (IntDistribution(1, 10, step=3), [1, 4, 10], [-2, 2, 13]),
+        (CategoricalDistribution(["a", "b", "c"]), [0, 2], [-1, 3]),
+    ],
+    ids=repr,
+)
+def test_values_of_a_distribution_are_told_from_others(distribution, inside, outside):
+    """As Optuna does itself when a trial is made of them."""
+    for each in inside:
+        assert contains(distribution, each)
+        params = {"p": external(distribution, each)}
+        create_trial(params=params, distributions={"p": distribution}, value=0.0)
+    assert not any(contains(distribution, each) for each in outside)
 
 
 # Kernels and what is learned with them.

@@ -26,7 +26,7 @@ from optuna.trial import TrialState, create_trial  # noqa: E402
 
 import innerloop as il  # noqa: E402
 from innerloop.integrations.optuna import InnerLoopSampler  # noqa: E402
-from innerloop.integrations.optuna_model import Model  # noqa: E402
+from innerloop.integrations.optuna_model import SpaceModel  # noqa: E402
 from innerloop.integrations.optuna_space import (  # noqa: E402
     at_quantile,
     external,
@@ -465,7 +465,7 @@ def test_a_point_that_another_trial_takes_meanwhile_is_left_to_it(told, is_first
     both = [study.ask(), study.ask()]
     rival, trial = both if is_first else both[::-1]
     chosen, way = [], "choose" if told else "design"
-    choose = getattr(Model, way)
+    choose = getattr(SpaceModel, way)
 
     def then_others_write(*args, **kwargs):
         point = choose(*args, **kwargs)
@@ -474,7 +474,7 @@ def test_a_point_that_another_trial_takes_meanwhile_is_left_to_it(told, is_first
         chosen.append(point.params)
         return point
 
-    monkeypatch.setattr(Model, way, then_others_write)
+    monkeypatch.setattr(SpaceModel, way, then_others_write)
     values = {name: trial._suggest(name, each) for name, each in everywhere.items()}
     assert values == chosen[-1] != chosen[0]
     assert len(chosen) == 2

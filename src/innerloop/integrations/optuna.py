@@ -26,7 +26,7 @@ from innerloop.acquisition.utility import Utility
 from innerloop.errors import InputError
 from innerloop.integrations.optuna_memory import Memory
 from innerloop.integrations.optuna_private import latest_trials, listed_trials
-from innerloop.integrations.optuna_settled import Ask, Choice, settled
+from innerloop.integrations.optuna_settled import Ask, Chosen, settled
 from innerloop.integrations.optuna_space import (
     at_quantile,
     contains,
@@ -210,7 +210,7 @@ class InnerLoopSampler(BaseSampler):
             trials = latest_trials(study)
             known = known_of(trial)
 
-            def choose(ask: Ask) -> Choice | None:
+            def choose(ask: Ask) -> Chosen | None:
                 chosen = self._choose(ask, space, startup, known)
                 is_design = chosen is None and self._space is not None
                 return self._design(ask, space) if is_design else chosen
@@ -280,7 +280,7 @@ class InnerLoopSampler(BaseSampler):
         startup: int,
         known: Known,
         *purpose: str,
-    ) -> Choice | None:
+    ) -> Chosen | None:
         """A point of a space, given some values; None as long as there are too few results."""
         started, number = time.perf_counter(), ask.trial.number
         model = self._memory_of(ask).model(space)
@@ -288,12 +288,12 @@ class InnerLoopSampler(BaseSampler):
         sign = 1.0 if ask.study.direction == StudyDirection.MAXIMIZE else -1.0
         if len(finished) < startup:
             return None
-        belief = model.believe(ask.study, finished, sign, self._settings)
-        if belief is None:
+        taught = model.taught(ask.study, finished, sign, self._settings)
+        if taught is None:
             return None
         others = running(ask.trials, but=ask.trial, expire=self._settings.expire)
         chosen = model.choose(
-            belief,
+            taught,
             settings=replace(self._settings, seed=self._seed_for(number, *purpose)),
             held=model.held(known),
             finished=finished,
@@ -301,9 +301,9 @@ class InnerLoopSampler(BaseSampler):
             others=about_to_choose(others, number) + ask.rivals,
             started=started,
         )
-        return Choice.of(model, chosen, known.planned)
+        return Chosen.of(model, chosen, known.planned)
 
-    def _design(self, ask: Ask, space: Mapping[str, BaseDistribution]) -> Choice:
+    def _design(self, ask: Ask, space: Mapping[str, BaseDistribution]) -> Chosen:
         """A point of the whole space of a study that has just begun."""
         started, model = time.perf_counter(), self._memory_of(ask).model(space)
         others = running(ask.trials, but=ask.trial, expire=self._settings.expire)
@@ -318,7 +318,7 @@ class InnerLoopSampler(BaseSampler):
             pending=model.places(others),
             started=started,
         )
-        return Choice.of(model, chosen, {})
+        return Chosen.of(model, chosen, {})
 
     def _spread(self, number: int, name: str, distribution: BaseDistribution) -> Any:
         """A random value, but evenly spread over trials that follow each other."""

@@ -14,7 +14,7 @@ from optuna.study import Study
 from innerloop.errors import InputError
 from innerloop.integrations.optuna_private import storage_of, study_id_of
 from innerloop.optimizer.learn import Learned, Results, learn
-from innerloop.optimizer.plain import class_name
+from innerloop.optimizer.plain_data import class_name
 from innerloop.space.space import Space
 from innerloop.surrogate.kernels import Kernel, Matern52
 

@@ -10,7 +10,7 @@ from optuna.distributions import BaseDistribution
 from optuna.study import Study
 from optuna.trial import FrozenTrial
 
-from innerloop.integrations.optuna_model import Model
+from innerloop.integrations.optuna_model import SpaceModel
 from innerloop.integrations.optuna_private import storage_of, study_id_of, trial_id_of
 from innerloop.integrations.optuna_trials import common_space, complete
 from innerloop.space.space import Space
@@ -33,7 +33,7 @@ class Memory:
     ) -> None:
         self._whole = whole
         self._storage, self._identity = storage_of(study), _identity(study, trials)
-        self._models: OrderedDict[str, Model] = OrderedDict()
+        self._models: OrderedDict[str, SpaceModel] = OrderedDict()
         self._spaces: OrderedDict[Any, dict[str, BaseDistribution]] = OrderedDict()
 
     def is_of(self, study: Study, trials: Sequence[FrozenTrial]) -> bool:
@@ -67,7 +67,7 @@ class Memory:
             _remember(self._spaces, key, common_space(told, having), _SPACES)
         return dict(self._spaces[key])
 
-    def model(self, space: Mapping[str, BaseDistribution]) -> Model:
+    def model(self, space: Mapping[str, BaseDistribution]) -> SpaceModel:
         """The model of a search space.
 
         Args:
@@ -79,7 +79,7 @@ class Memory:
         ordered = dict(sorted(space.items()))
         key = repr(ordered)
         if key not in self._models:
-            _remember(self._models, key, Model(ordered, self._whole), _MODELS)
+            _remember(self._models, key, SpaceModel(ordered, self._whole), _MODELS)
         self._models.move_to_end(key)
         return self._models[key]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,7 +21,6 @@ from innerloop.optimizer.settings import Settings
 from innerloop.optimizer.trials import Trial
 from innerloop.space.parameters import Choice, Integer, Parameter, Real
 from innerloop.space.space import Space
-from innerloop.surrogate.gaussian_process import Posterior
 from innerloop.types import Array
 
 
@@ -38,7 +36,7 @@ class Place(NamedTuple):
     x: Array
 
 
-class Finished(NamedTuple):
+class FinishedTrial(NamedTuple):
     """A finished trial of this space.
 
     Args:
@@ -54,33 +52,21 @@ class Finished(NamedTuple):
     pruned: bool
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Belief(Learned):
-    """What was learned, with the posterior given the results of some trials, computed once.
+class Taught(NamedTuple):
+    """What some trials teach.
 
     Args:
         numbers: those of the trials.
         results: what came of them.
-        given_results: the posterior given these.
+        learned: hyperparameters, with the posterior given these results at hand.
     """
 
     numbers: tuple[int, ...]
     results: Results
-    given_results: Posterior
-
-    def posterior(self, results: Results) -> Posterior:
-        """The belief given results; that of its own is at hand.
-
-        Args:
-            results: any.
-
-        Returns:
-            The posterior.
-        """
-        return self.given_results if results is self.results else super().posterior(results)
+    learned: Learned
 
 
-class Model:
+class SpaceModel:
     """Learns from the trials that have all parameters of a space, within their present ranges.
 
     Results outside these are left out: a value that cannot be chosen any more must not count as
@@ -100,11 +86,11 @@ class Model:
         self._domain = self.space.domain()
         self._everything = self.space.everything()
         self._learning = SharedLearning.of(self.space, distributions)
-        self._finished: dict[int, Finished | None] = {}  # by number
-        self._belief: Belief | None = None
+        self._finished: dict[int, FinishedTrial | None] = {}  # by number
+        self._taught: Taught | None = None
 
-    def finished(self, trials: Sequence[FrozenTrial]) -> list[Finished]:
-        """Finished trials that lie in the space.
+    def finished(self, trials: Sequence[FrozenTrial]) -> list[FinishedTrial]:
+        """FinishedTrial trials that lie in the space.
 
         Args:
             trials: all of the study.
@@ -117,7 +103,7 @@ class Model:
             if trial.number not in known and trial.state.is_finished():
                 place = None if is_lost(trial) else self.place(trial)
                 outcome = outcome_of(trial)
-                known[trial.number] = place and Finished(trial.number, place, *outcome)
+                known[trial.number] = place and FinishedTrial(trial.number, place, *outcome)
         found = (known.get(trial.number) for trial in trials)
         return [each for each in found if each is not None]
 
@@ -163,9 +149,9 @@ class Model:
                 held[name] = parameter.check(name, self._value(name, known))
         return held
 
-    def believe(
-        self, study: Study, finished: Sequence[Finished], sign: float, settings: Settings
-    ) -> Belief | None:
+    def taught(
+        self, study: Study, finished: Sequence[FinishedTrial], sign: float, settings: Settings
+    ) -> Taught | None:
         """What the finished trials teach.
 
         Learned once for given trials, by whichever process comes first: the others find it in the
@@ -178,32 +164,27 @@ class Model:
             settings: the same at every call; `kernel` and `seconds` of them count.
 
         Returns:
-            The belief; None if there is no value among the trials.
+            What they teach; None if there is no value among the trials.
         """
         numbers = tuple(each.number for each in finished)
-        if self._belief is not None and self._belief.numbers == numbers:
-            return self._belief
+        if self._taught is not None and self._taught.numbers == numbers:
+            return self._taught
         results = self._results(finished, sign)
         if not len(results.values):
             return None
         learned = self._learning.learn(
             study, numbers, results, sign, kernel=settings.kernel, seconds=settings.seconds
         )
-        self._belief = Belief(
-            **{each.name: getattr(learned, each.name) for each in fields(learned)},
-            numbers=numbers,
-            results=results,
-            given_results=learned.posterior(results),
-        )
-        return self._belief
+        self._taught = Taught(numbers, results, learned.knowing(results))
+        return self._taught
 
     def choose(
         self,
-        belief: Belief,
+        taught: Taught,
         *,
         settings: Settings,
         held: Mapping[str, Any],
-        finished: Sequence[Finished],
+        finished: Sequence[FinishedTrial],
         pending: Sequence[Place],
         others: int,
         started: float,
@@ -211,7 +192,7 @@ class Model:
         """A trial with values of all parameters, the best to try beside what is pending.
 
         Args:
-            belief: what the finished trials teach.
+            taught: what the finished trials teach.
             settings: how to choose.
             held: values of parameters that are not to be chosen.
             finished: finished trials that lie in the space.
@@ -233,8 +214,8 @@ class Model:
             domain=self.space.domain(held) if held else self._domain,
             everything=self._everything,
             drawn=0,
-            results=belief.results,
-            learned=belief,
+            results=taught.results,
+            learned=taught.learned,
             tried=[place.trial for place in tried],
             pending=self._rows(pending),
             started=started,
@@ -246,7 +227,7 @@ class Model:
         number: int,
         *,
         settings: Settings,
-        finished: Sequence[Finished],
+        finished: Sequence[FinishedTrial],
         pending: Sequence[Place],
         started: float,
     ) -> Trial:
@@ -288,7 +269,7 @@ class Model:
         """Coordinates of places: (n, d)."""
         return np.array([place.x for place in places]).reshape(-1, self.space.d)
 
-    def _results(self, finished: Sequence[Finished], sign: float) -> Results:
+    def _results(self, finished: Sequence[FinishedTrial], sign: float) -> Results:
         told = [each for each in finished if each.value is not None]
         values = np.array([each.value for each in told], dtype=np.float64)
         return Results(

@@ -13,7 +13,7 @@ import numpy as np
 from optuna.study import Study
 from optuna.trial import FrozenTrial
 
-from innerloop.integrations.optuna_model import Model
+from innerloop.integrations.optuna_model import SpaceModel
 from innerloop.integrations.optuna_private import latest_trials
 from innerloop.integrations.optuna_space import external
 from innerloop.integrations.optuna_trials import expect, plan, running
@@ -45,7 +45,7 @@ class Ask(NamedTuple):
     again: int = 0
 
 
-class Choice(NamedTuple):
+class Chosen(NamedTuple):
     """A point of a model's space.
 
     Args:
@@ -55,13 +55,13 @@ class Choice(NamedTuple):
         values: those of the point, by name as Optuna's users know them.
     """
 
-    model: Model
+    model: SpaceModel
     point: Trial
     planned: dict[str, Any]
     values: dict[str, Any]
 
     @staticmethod
-    def of(model: Model, point: Trial, planned: Mapping[str, Any]) -> Choice:
+    def of(model: SpaceModel, point: Trial, planned: Mapping[str, Any]) -> Chosen:
         """A point that the model chose, beside what was planned before.
 
         Args:
@@ -74,11 +74,11 @@ class Choice(NamedTuple):
         """
         chosen = model.distributions.items()
         values = {name: external(each, point.params[name]) for name, each in chosen}
-        return Choice(model, point, {**planned, **point.params}, values)
+        return Chosen(model, point, {**planned, **point.params}, values)
 
 
 def settled(
-    ask: Ask, choose: Callable[[Ask], Choice | None], expire: float | None
+    ask: Ask, choose: Callable[[Ask], Chosen | None], expire: float | None
 ) -> dict[str, Any]:
     """Values that are chosen, and seen by others from now on.
 
@@ -106,7 +106,7 @@ def settled(
     return {}
 
 
-def _places(model: Model, ask: Ask, expire: float | None) -> dict[int, Array]:
+def _places(model: SpaceModel, ask: Ask, expire: float | None) -> dict[int, Array]:
     """Coordinates (d,) of all other trials that are under way or have finished, by number."""
     under_way = model.places(running(ask.trials, but=ask.trial, expire=expire))
     finished = {each.number: each.place.x for each in model.finished(ask.trials)}
@@ -114,7 +114,7 @@ def _places(model: Model, ask: Ask, expire: float | None) -> dict[int, Array]:
 
 
 def _met(
-    choice: Choice, before: Mapping[int, Array], now: Mapping[int, Array], reach: float
+    choice: Chosen, before: Mapping[int, Array], now: Mapping[int, Array], reach: float
 ) -> list[int]:
     """Numbers of trials that have come to be within reach of the point since it was chosen."""
     x = choice.model.space.encode(choice.point.params)

@@ -27,7 +27,7 @@ _ABOUT_TO_CHOOSE = datetime.timedelta(seconds=10)
 _MOST_ABOUT_TO_CHOOSE = 15
 
 
-class Outcome(NamedTuple):
+class TrialOutcome(NamedTuple):
     """What came of a finished trial.
 
     Args:
@@ -40,7 +40,7 @@ class Outcome(NamedTuple):
     pruned: bool
 
 
-def outcome_of(trial: FrozenTrial) -> Outcome:
+def outcome_of(trial: FrozenTrial) -> TrialOutcome:
     """What came of a finished trial.
 
     Args:
@@ -52,7 +52,7 @@ def outcome_of(trial: FrozenTrial) -> Outcome:
     pruned = trial.state == TrialState.PRUNED
     value = trial.values[0] if trial.values and trial.state != TrialState.FAIL else math.nan
     feasible = all(violation <= 0.0 for violation in trial.constraints.values())
-    return Outcome(value if feasible and math.isfinite(value) else None, pruned)
+    return TrialOutcome(value if feasible and math.isfinite(value) else None, pruned)
 
 
 class Known(NamedTuple):

@@ -13,7 +13,7 @@ import numpy as np
 from innerloop import checks
 from innerloop.errors import InputError
 from innerloop.optimizer.learn import Results
-from innerloop.optimizer.locking import locked
+from innerloop.optimizer.locked import locked
 from innerloop.optimizer.outcome import one_for_each, outcome
 from innerloop.optimizer.trials import Trial, point_of, tried
 from innerloop.space.space import Space

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from innerloop.optimizer.outputs import Outputs
-from innerloop.optimizer.plain import class_name, class_of
+from innerloop.optimizer.plain_data import class_name, class_of
 from innerloop.surrogate import priors
 from innerloop.surrogate.fit import fit
 from innerloop.surrogate.gaussian_process import GaussianProcess, Posterior

@@ -14,7 +14,7 @@ from innerloop.errors import InputError
 from innerloop.maximizers import ALIASES, named
 from innerloop.maximizers.maximizer import Maximizer
 from innerloop.optimizer.acquisitions import ACQUISITIONS
-from innerloop.optimizer.plain import class_name, class_of, from_plain, to_plain
+from innerloop.optimizer.plain_data import class_name, class_of, from_plain, to_plain
 from innerloop.surrogate.kernels import Kernel, Matern52
 
 DIRECTIONS = {"minimize": -1.0, "maximize": 1.0}

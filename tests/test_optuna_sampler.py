@@ -542,9 +542,9 @@ def test_learned_once_for_a_result_and_kept_in_the_study(tmp_path):
     before = learned(first)
     assert len(before) == 1
     (model,) = first.sampler._memory._models.values()
-    belief = model._belief
+    belief = model._taught
     trials.append(first.ask(UNIT))
-    assert model._belief is belief
+    assert model._taught is belief
     second.ask(UNIT)
     assert learned(second) == before
     first.tell(trials[0], bowl(**trials[0].params))

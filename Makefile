@@ -5,9 +5,10 @@
 PYTHON ?= python3
 VENV := .venv
 BENCH_VENV := .venv-bench
+BOTORCH_VENV := .venv-botorch
 INSTALL := -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help run test lint docs paper bench clean
+.PHONY: help run test lint docs paper bench clean test-botorch wheel
 
 help:
 	@echo "make run    minimize a function with 4 workers; writes innerloop.db, report.html"
@@ -17,6 +18,8 @@ help:
 	@echo "make paper  the paper's figures, at a small scale; writes paper-results/"
 	@echo "make bench  compare the core with BoTorch; installs torch"
 	@echo "make clean  remove the environments and everything that was built"
+	@echo "make test-botorch  run the tests that need BoTorch; installs torch"
+	@echo "make wheel         build the wheel, and use it where nothing else is installed"
 
 run: $(VENV)/installed-run
 	$(VENV)/bin/innerloop demo
@@ -44,8 +47,16 @@ bench: $(BENCH_VENV)/installed-bench
 	$(BENCH_VENV)/bin/python benchmarks/core.py
 
 clean:
-	rm -rf $(VENV) $(BENCH_VENV) site convergence.png demonstration.png innerloop.db report.html
+	rm -rf $(VENV) $(BENCH_VENV) $(BOTORCH_VENV) site convergence.png demonstration.png innerloop.db report.html
 	rm -rf .pytest_cache .hypothesis .mypy_cache .ruff_cache
+
+# Where BoTorch is missing these tests fail, and are not skipped as they are by `make test`.
+test-botorch: export NEEDS_BOTORCH = 1
+test-botorch: $(BOTORCH_VENV)/installed-botorch
+	$(BOTORCH_VENV)/bin/python -m pytest tests/test_against_botorch.py
+
+wheel:
+	$(PYTHON) .ci/wheel
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
@@ -69,4 +80,12 @@ $(VENV)/installed-paper: pyproject.toml paper/pyproject.toml | $(VENV)/bin/pytho
 $(BENCH_VENV)/installed-bench: pyproject.toml paper/pyproject.toml | $(BENCH_VENV)/bin/python
 	$(BENCH_VENV)/bin/python $(INSTALL) torch==2.13.0
 	$(BENCH_VENV)/bin/python $(INSTALL) --editable '.[bench,study]' --editable ./paper
+	@touch $@
+
+$(BOTORCH_VENV)/bin/python:
+	$(PYTHON) -m venv $(BOTORCH_VENV)
+
+$(BOTORCH_VENV)/installed-botorch: pyproject.toml | $(BOTORCH_VENV)/bin/python
+	$(BOTORCH_VENV)/bin/python $(INSTALL) torch==2.13.0
+	$(BOTORCH_VENV)/bin/python $(INSTALL) --editable '.[bench]' pytest hypothesis
 	@touch $@

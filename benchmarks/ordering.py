@@ -25,10 +25,10 @@ from threadpoolctl import threadpool_limits
 import innerloop as il
 from data import dataset
 
-GRADIENTS = ("lbfgs", "adam")
+GRADIENTS = ("bfgs", "adam")
 MAXIMIZERS = (*GRADIENTS, "cmaes", "random_search")
-PARALLELISMS = ("greedy", "joint")
-METHODS = tuple(itertools.product(MAXIMIZERS, PARALLELISMS))
+WAYS = ("greedy", "joint")
+METHODS = tuple(itertools.product(MAXIMIZERS, WAYS))
 DRAWS = 2**15
 
 Method = tuple[str, str]
@@ -61,15 +61,15 @@ def outcomes(setting: Setting, seed: int) -> dict[Method, Outcome]:
     z = il.sobol_normal(DRAWS, setting.q, seed=seed)
     found = {}
     for index in np.random.default_rng(seed).permutation(len(METHODS)):
-        maximizer, parallelism = METHODS[index]
+        maximizer, way = METHODS[index]
         batch = il.suggest(
             posterior,
             setting.q,
             utility,
             form="joint",
-            parallelism=parallelism,
+            way=way,
             maximizer=maximizer,
-            seconds=setting.seconds,
+            budget=il.Budget(seconds=setting.seconds),
             seed=seed,
         )
         belief = posterior.belief(batch.X)
@@ -80,10 +80,10 @@ def outcomes(setting: Setting, seed: int) -> dict[Method, Outcome]:
 
 def comparisons() -> Iterator[tuple[Method, Method]]:
     """Pairs of methods, the one expected to be better first."""
-    for parallelism in PARALLELISMS:
+    for way in WAYS:
         for gradient in GRADIENTS:
-            yield (gradient, parallelism), ("cmaes", parallelism)
-        yield ("cmaes", parallelism), ("random_search", parallelism)
+            yield (gradient, way), ("cmaes", way)
+        yield ("cmaes", way), ("random_search", way)
     for maximizer in MAXIMIZERS:
         yield (maximizer, "greedy"), (maximizer, "joint")
 
@@ -102,7 +102,7 @@ def verdict(low: float, high: float) -> str:
 
 
 def report_methods(results: list[dict[Method, Outcome]]) -> None:
-    print("| maximizer | parallelism | value | standard error | seconds spent | evaluations |")
+    print("| maximizer | way | value | standard error | seconds spent | evaluations |")
     print("|---|---|---|---|---|---|")
     for method in METHODS:
         values, seconds, evaluations = (

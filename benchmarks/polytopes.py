@@ -167,16 +167,15 @@ def suggested(seed: int) -> str:
     )
     maximizer = sorted(MAXIMIZERS)[seed // len(KINDS) % len(MAXIMIZERS)]
     q = int(rng.integers(1, 5))
-    limits = {"inequalities": (given.A, given.b), "fixed": given.fixed}
     try:
         batch = il.suggest(
             posterior,
             q,
             maximizer=maximizer,
-            parallelism=str(rng.choice(["greedy", "joint"])),
-            evaluations=int(rng.choice([100, 400])),
+            way=str(rng.choice(["greedy", "joint"])),
+            budget=il.Budget(evaluations=int(rng.choice([100, 400]))),
+            domain=given.domain(),
             seed=seed,
-            **({"domain": given.domain()} if given.discrete else limits),
         )
     except il.InputError as error:
         if "no point of the unit cube meets" not in str(error):

@@ -119,7 +119,7 @@ def choose_pairs() -> Pairs:
     """Choose two queries greedily, and by joint ascent."""
     posterior = in_one_dimension()
     utility = il.ExpectedImprovement(float(posterior.fitted.max()))
-    greedy = np.sort(il.suggest(posterior, 2, utility, refine=False, draws=256, seed=0).X[:, 0])
+    greedy = np.sort(il.suggest(posterior, 2, utility, way="greedy", draws=256, seed=0).X[:, 0])
     path = joint_ascent(posterior, utility)
     joint = il.Joint(utility, posterior, il.sobol_normal(1024, 2, seed=1))
     surface = joint.value(pairs_on_grid()[..., None]).reshape(SIDE.size, SIDE.size)
@@ -130,7 +130,7 @@ def choose_pairs() -> Pairs:
 def draw(path: Path) -> None:
     """Greedy rounds above, joint ascent below."""
     posterior = in_two_dimensions()
-    batch = il.suggest(posterior, Q, refine=False, draws=256, seed=0)
+    batch = il.suggest(posterior, Q, way="greedy", draws=256, seed=0)
     surfaces = greedy_surfaces(posterior, batch.X)
     highest = max(float(surface.max()) for surface in surfaces)
 

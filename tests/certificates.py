@@ -26,17 +26,17 @@ DRAWS = 2**13
 #: Ways to fill a batch, with how often they are tried: the default is what nearly all use.
 WAYS: dict[str, tuple[int, dict[str, Any]]] = {
     "default": (6, {}),
-    "greedy": (3, {"refine": False}),
-    "greedy, certified": (2, {"refine": False, "certify": True}),
+    "greedy": (3, {"way": "greedy"}),
+    "greedy, certified": (2, {"way": "greedy", "budget": il.Budget(certify=True)}),
     "joint form": (1, {"form": "joint"}),
-    "joint": (1, {"parallelism": "joint"}),
+    "joint": (1, {"way": "joint"}),
     "adam": (1, {"maximizer": Adam(steps=30)}),
     "cmaes": (1, {"maximizer": CMAES(population=16, steps=20)}),
     "random search": (1, {"maximizer": RandomSearch(sets=512)}),
     "successive halving": (1, {"maximizer": "successive_halving"}),
     "direct": (1, {"maximizer": Direct(sets=100)}),
-    "default, budget": (2, {"evaluations": None}),
-    "greedy, budget": (2, {"refine": False, "evaluations": None}),
+    "default, budget": (2, {"budget": None}),
+    "greedy, budget": (2, {"way": "greedy", "budget": None}),
     "candidates": (3, {"candidates": None}),
     "pending": (2, {"pending": None}),
 }
@@ -44,10 +44,10 @@ WAYS: dict[str, tuple[int, dict[str, Any]]] = {
 #: Nine other searches of the same problem; the first ones are the cheapest.
 STRONGER: tuple[dict[str, Any], ...] = (
     {},
-    {"parallelism": "joint"},
+    {"way": "joint"},
     {"draws": 256},
-    {"refine": False},
-    {"refine": False, "draws": 256},
+    {"way": "greedy"},
+    {"way": "greedy", "draws": 256},
     {"form": "joint", "draws": 512},
     {"maximizer": RandomSearch(sets=1024)},
     {"maximizer": Adam(steps=30)},
@@ -87,8 +87,8 @@ def random_case(number: int) -> Case:
     shares = np.array([share for share, _ in WAYS.values()])
     way = str(rng.choice(list(WAYS), p=shares / shares.sum()))
     options = dict(WAYS[way][1])
-    if "evaluations" in options:
-        options["evaluations"] = int(10 ** rng.uniform(1.0, 4.0))
+    if way in ("default, budget", "greedy, budget"):
+        options["budget"] = il.Budget(evaluations=int(10 ** rng.uniform(1.0, 4.0)))
     if "candidates" in options:
         fresh = rng.random((int(rng.integers(q, 200)), d))
         options["candidates"] = np.concatenate([fresh, posterior.X])

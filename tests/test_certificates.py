@@ -12,8 +12,9 @@ from scipy.special import ndtr
 import innerloop as il
 from certificates import STRONGER, Case, complaints, random_case
 from innerloop.batches.chance import Chance
+from innerloop.batches.states import States
 from innerloop.maximizers import MAXIMIZERS
-from problems import make_problem
+from problems import KERNELS, make_problem
 
 CASES, PARTS = 2000, 20
 
@@ -103,11 +104,12 @@ def test_a_batch_is_not_worth_more_than_its_queries_alone():
 
 def test_a_search_that_is_cut_short_shows_no_bound():
     posterior = make_problem(n=20, d=3, seed=1).posterior
-    for options in ({}, {"refine": False}, {"maximizer": "random_search"}):
-        cut = il.suggest(posterior, 3, evaluations=100, seed=0, **options)
+    enough = il.Budget(evaluations=100_000, certify=True)
+    for options in ({}, {"way": "greedy"}, {"maximizer": "random_search"}):
+        cut = il.suggest(posterior, 3, budget=il.Budget(evaluations=100), seed=0, **options)
         assert cut.upper_bound is None
         assert cut.fraction is None
-        whole = il.suggest(posterior, 3, evaluations=100_000, seed=0, **options, certify=True)
+        whole = il.suggest(posterior, 3, budget=enough, seed=0, **options)
         assert whole.upper_bound >= whole.value
 
 
@@ -116,17 +118,17 @@ def test_no_budget_is_spent_on_imports():
     code = f"""
 import sys
 import innerloop as il
-from innerloop import suggesting
+from innerloop.batches import suggest as inner_loop
 posterior = il.fit([[0.1], [0.7]], [0.0, 1.0]).condition([[0.1], [0.7]], [0.0, 1.0])
-made, before = suggesting.Meter, []
+made, before = inner_loop.Meter, []
 
 def started(budget):
     before.append(set(sys.modules))
     return made(budget)
 
-suggesting.Meter = started
+inner_loop.Meter = started
 for maximizer in {list(MAXIMIZERS)}:
-    il.suggest(posterior, 2, maximizer=maximizer, evaluations=300, seed=0)
+    il.suggest(posterior, 2, maximizer=maximizer, budget=il.Budget(evaluations=300), seed=0)
     late = set(sys.modules) - before[-1]
     print(sorted(m for m in late if m.startswith(("scipy", "cmaes", "numpy"))))
 """
@@ -169,39 +171,49 @@ def test_the_value_of_a_batch_whose_evaluations_may_fail():
 @pytest.mark.parametrize("kernel", [il.SquaredExponential, il.Matern52])
 def test_beliefs_in_a_greedy_choice_do_not_drift(kernel):
     """Where next to no variance is left, rounding errors must not grow from query to query."""
-    from innerloop.batches.choosing import Beliefs
-    from innerloop.batches.problem import Problem, Settings
-    from innerloop.batches.rounds import IncrementalRounds
-    from innerloop.domain.domain import make_domain
-    from innerloop.maximizers.budget import Budget, Meter
-    from innerloop.maximizers.lbfgs import LBFGS
-
     for seed in range(10):
         rng = np.random.default_rng(seed)
         X = rng.random((24, 1))
         posterior = il.GaussianProcess(kernel(0.6), noise=0.0).condition(X, np.sin(5.0 * X[:, 0]))
         utility = il.ExpectedImprovement(float(posterior.y.max()))
-        settings = Settings.resolve(utility, None, "greedy", LBFGS(), None, None)
-        problem = Problem(
-            posterior=posterior,
-            utility=utility,
-            q=16,
-            pending=np.zeros((0, 1)),
-            settings=settings,
-            maximizer=LBFGS(),
-            domain=make_domain(1),
-            meter=Meter(Budget()),
-            generator=rng,
-            certify=False,
-        )
-        beliefs = Beliefs.of(rng.random((60, 1)), IncrementalRounds(problem))
-        prior = float(np.abs(beliefs.sd).max())
+        states = States.start(utility, (posterior,), il.sobol_normal(64, 16, seed))
+        beliefs = states.beliefs(rng.random((60, 1)))
+        first = float(beliefs.sd.max())
         for i in range(16):
-            beliefs = beliefs.fix(i)
-            assert np.isfinite(beliefs.gains()).all()
-            assert (beliefs.variance <= prior**2 * (1.0 + 1e-9)).all()
+            states, beliefs = states.update(beliefs, i)
+            assert np.isfinite(states.gains(beliefs).value).all()
+            assert (beliefs.variance <= first**2 * (1.0 + 1e-9)).all()
             # Draws reach 4 deviations or so, once for every query.
-            assert np.abs(beliefs.shift).max() <= 5.0 * 4.0 * prior
+            assert np.abs(states.shift(beliefs)).max() <= 5.0 * 4.0 * first
+
+
+@pytest.mark.parametrize("at_once", [False, True])
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_beliefs_in_a_greedy_choice_are_those_given_its_outcomes(kernel, at_once):
+    """Against observing, without noise, what each state has drawn for the queries so far."""
+    rng = np.random.default_rng(0)
+    X, candidates = rng.random((12, 2)), rng.random((40, 2))
+    posterior = il.GaussianProcess(kernel(0.5), noise=1e-4).condition(X, np.sin(5.0 * X[:, 0]))
+    utility = il.ExpectedImprovement(float(posterior.y.max()))
+    z = il.sobol_normal(8, 6, seed=0)
+    states = States.start(utility, (posterior,), z)
+    beliefs = states.beliefs(candidates) if at_once else states.many_beliefs(candidates)
+    for i in range(6):
+        states, beliefs = states.update(beliefs, i)
+    belief = posterior.belief(candidates[:6])
+    outcomes = belief.mean + z @ np.linalg.cholesky(belief.cov).T
+    held = np.maximum(outcomes.max(axis=1) - utility.threshold, 0.0)
+    np.testing.assert_allclose(states.floor, held, atol=1e-6)
+    moved = beliefs.mean[..., 0] + states.shift(beliefs)[..., 0].T
+    for mean, outcome in zip(moved, outcomes, strict=True):
+        state = posterior.condition(candidates[:6], outcome, noise=0.0)
+        exact_mean, exact_variance = state.marginals(candidates)
+        np.testing.assert_allclose(mean, exact_mean, atol=1e-5)
+        np.testing.assert_allclose(beliefs.variance[:, 0], exact_variance, atol=1e-7)
+    # Fixed one by one from their beliefs, or as points: the same gains.
+    extended = States.start(utility, (posterior,), z).extend(candidates[:6])
+    gains = extended.gains(extended.beliefs(candidates)).value
+    np.testing.assert_allclose(states.gains(beliefs).value, gains, atol=1e-9)
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2, 5, 7, 12])

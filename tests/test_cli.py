@@ -7,29 +7,32 @@ import os
 import re
 import resource
 import signal
+import socket
 import subprocess
 import sys
 import time
-from contextlib import suppress
 from datetime import datetime
-from pathlib import Path
 
 import pytest
 
 from commands import INNERLOOP, call
-from innerloop.studies.errors import StudyError
-from innerloop.studies.study import open_study
 
-BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
+PATIENCE = 60.0  # seconds until something that should have happened is taken to have not
 SPACE = '[x]\ntype = "real"\nlow = 0\nhigh = 1\n\n[y]\ntype = "real"\nlow = 0\nhigh = 1\n'
 TARGET = """\
-import time
+import os, socket, time
 
 def loss(params):
     return (params["x"] - 0.3) ** 2 + (params["y"] - 0.6) ** 2
 
-def slow(params):
-    time.sleep(0.2)
+def gated(params):
+    if os.path.exists("port"):
+        with open("port") as file:
+            port = int(file.read())
+        with socket.create_connection(("127.0.0.1", port)) as gate:
+            gate.sendall(f"{params['x']!r} {params['y']!r}\\n".encode())
+            if not gate.recv(1):
+                raise ConnectionError("the gate was closed")
     return loss(params)
 
 def picky(params):
@@ -173,37 +176,107 @@ def test_resumed_equals_straight(folder):
     assert told[0] == told[1]
 
 
-def test_killed_at_random_moments_and_resumed(tmp_path):
-    script = [sys.executable, BENCHMARKS / "kill_and_resume.py", "--kills", "2", "--trials", "40"]
-    run = subprocess.run(script, capture_output=True, text=True, check=False)
-    assert run.returncode == 0, run.stderr
-    assert "40 complete" in run.stdout
-    assert re.search("[12] of [12] kills", run.stdout)
+class Gate:
+    """Where every trial says that it runs, and waits until it is let through."""
+
+    def __init__(self, folder):
+        self._port, self._server = folder / "port", socket.create_server(("127.0.0.1", 0))
+        self._server.settimeout(PATIENCE)
+        self._port.write_text(str(self._server.getsockname()[1]))
+        self._waiting = []
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        """From now on trials do not wait."""
+        self._port.unlink()
+        self.forget()
+        self._server.close()
+
+    @property
+    def waiting(self):
+        """Points (x, y) of the trials that wait."""
+        return [point for point, _ in self._waiting]
+
+    def arrive(self):
+        """Wait for the next trial to run."""
+        connection, _ = self._server.accept()
+        connection.settimeout(PATIENCE)
+        with connection.makefile() as said:
+            self._waiting.append((tuple(map(float, said.readline().split())), connection))
+
+    def let_through(self):
+        """Have the first of those that wait return its value; what was its point."""
+        point, connection = self._waiting.pop(0)
+        with connection:
+            connection.sendall(b".")
+        return point
+
+    def forget(self):
+        """Those that wait are no more."""
+        while self._waiting:
+            self._waiting.pop()[1].close()
 
 
-def wait_for_a_value(folder):
-    deadline = time.monotonic() + 60
-    while time.monotonic() < deadline:
-        with suppress(StudyError):
-            study = open_study(f"sqlite:///{folder}/innerloop.db", "default", writing=False)
-            if any(record.state == "complete" for record in study.records()):
-                return
-        time.sleep(0.1)
-    raise AssertionError("no value after a minute")
+def told_at(records):
+    """Values of the trials that are complete, by their points."""
+    done = [record for record in records if record["state"] == "complete"]
+    return {(r["params"]["x"], r["params"]["y"]): r["value"] for r in done}
+
+
+def test_killed_at_any_moment_and_resumed(folder):
+    """Before any value, between values, and while one is on its way."""
+    line = ["run", "target.py:gated", "--space", "space.toml", "--seed", "0", "-n", "16", "-p", "2"]
+    told, lost = {}, 0
+    with Gate(folder) as gate:
+        for values, on_its_way in [(0, False), (0, True), (1, False), (6, True), (2, False)]:
+            process = start(folder, *line)
+            gate.arrive()
+            gate.arrive()
+            returned = set()
+            for _ in range(values):
+                returned.add(gate.let_through())
+                gate.arrive()  # values are stored before the next trial starts
+            last = {gate.let_through()} if on_its_way else set()
+            process.kill()
+            process.communicate()
+            records, running = trials(folder), set(gate.waiting)
+            gate.forget()
+            new = told_at(records).keys() - told.keys()
+            assert returned <= new <= returned | last
+            assert told.items() <= told_at(records).items()
+            open_ones = [r["params"] for r in records if r["state"] == "running"]
+            # A trial may have been asked for after the last value, and not have started.
+            assert {(p["x"], p["y"]) for p in open_ones} >= running | (last - new)
+            assert len(open_ones) == 2 if not last & new else len(open_ones) in (1, 2)
+            told, lost = told_at(records), lost + len(open_ones)
+            assert all(r["lost"] for r in records if r["state"] == "failed")
+    call_alone(folder, *line)
+    records = trials(folder)
+    assert counts(records) == {"complete": 16, "failed": lost}
+    assert told.items() <= told_at(records).items()
+    for (x, y), value in told_at(records).items():
+        assert value == (x - 0.3) ** 2 + (y - 0.6) ** 2
+    assert len(told_at(records)) == 16
 
 
 def test_ctrl_c_keeps_what_was_told(folder):
-    line = ["run", "target.py:slow", "--space", "space.toml", "-n", "500", "-p", "2"]
-    process = start(folder, *line, start_new_session=True)
-    wait_for_a_value(folder)
-    os.killpg(process.pid, signal.SIGINT)
-    _, err = process.communicate(timeout=30)
+    line = ["run", "target.py:gated", "--space", "space.toml", "-n", "500", "-p", "2"]
+    with Gate(folder) as gate:
+        process = start(folder, *line, start_new_session=True)
+        gate.arrive()
+        gate.arrive()
+        point = gate.let_through()
+        gate.arrive()
+        os.killpg(process.pid, signal.SIGINT)
+        _, err = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130
     assert "interrupted" in err
     assert "Traceback" not in err
     records = trials(folder)
-    assert "running" not in counts(records)
-    assert counts(records)["complete"] >= 1
+    assert counts(records) == {"complete": 1, "failed": 2}
+    assert list(told_at(records)) == [point]
     assert all(record["lost"] for record in records if record["state"] == "failed")
 
 
@@ -292,7 +365,7 @@ def test_a_finite_space_is_exhausted(folder):
 
 
 def test_threads_and_timeout(folder):
-    line = ["run", "target.py:slow", "--space", "space.toml", "-n", "500", "-p", "3"]
+    line = ["run", "target.py:loss", "--space", "space.toml", "-n", "100000", "-p", "3"]
     _, err = call(folder, *line, "--executor", "threads", "--timeout", "1")
     assert "stopped after 1.0 seconds" in err
     records = trials(folder)

@@ -51,12 +51,12 @@ def test_suggestions_in_random_domains_are_inside(start):
     [((0.5, 1.6), 0.815), ((1.6, -0.8), 0.888), ((-0.8, 1.1), 0.59), ((0.7, -0.7), 0.357)],
 )
 def test_two_inequalities_may_be_an_equation(row, value):
-    inequalities = np.array([row, np.negative(row)]), [value, -value]
+    domain = make_domain(2, inequalities=([row, np.negative(row)], [value, -value]))
     for seed in range(5):
         X = np.random.default_rng(seed).random((6, 2))
         y = np.sin(3.0 * X.sum(axis=1))
         posterior = il.GaussianProcess(il.Matern52(0.5), noise=1e-4).condition(X, y)
-        batch = il.suggest(posterior, 2, inequalities=inequalities, seed=seed)
+        batch = il.suggest(posterior, 2, domain=domain, seed=seed)
         assert ((batch.X >= 0.0) & (batch.X <= 1.0)).all()
         np.testing.assert_allclose(batch.X @ row, value, atol=1e-9)
         assert np.abs(batch.X[0] - batch.X[1]).max() > 1e-3

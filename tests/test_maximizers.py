@@ -10,13 +10,13 @@ from innerloop.maximizers.adam import Adam
 from innerloop.maximizers.budget import Allowance, Budget, Meter
 from innerloop.maximizers.cma_es import CMAES
 from innerloop.maximizers.direct import Direct
-from innerloop.maximizers.lbfgs import LBFGS
+from innerloop.maximizers.bfgs import BFGS
 from innerloop.maximizers.random_search import RandomSearch
 from innerloop.maximizers.successive_halving import SuccessiveHalving
 from problems import make_problem, utilities
 
 MAXIMIZERS = [
-    LBFGS(),
+    BFGS(),
     Adam(),
     Adam(average=True),
     CMAES(population=16),
@@ -25,7 +25,7 @@ MAXIMIZERS = [
     SuccessiveHalving(sets=600),
 ]
 # How near each comes to an optimum in two dimensions.
-REACH = {LBFGS: 1e-3, Adam: 1e-3, CMAES: 1e-3, Direct: 1e-2, RandomSearch: 0.1}
+REACH = {BFGS: 1e-3, Adam: 1e-3, CMAES: 1e-3, Direct: 1e-2, RandomSearch: 0.1}
 REACH[SuccessiveHalving] = REACH[RandomSearch]
 
 
@@ -171,7 +171,7 @@ def test_respects_the_domain(maximizer, domain, q):
     solution, starts = solve(maximizer, objective, q=q, d=3, domain=domain)
     assert domain.contains(np.concatenate(objective.seen)).all()
     assert solution.value[0] >= objective.f(starts)[0].max()
-    if type(maximizer) in (LBFGS, Adam, CMAES):
+    if type(maximizer) in (BFGS, Adam, CMAES):
         best = domain.project(np.ones((1, q, 3)))
         slack = 0.1 if isinstance(maximizer, CMAES) else 1e-3
         assert solution.value[0] >= objective.f(best)[0][0] - slack

@@ -7,7 +7,8 @@ import pytest
 
 import innerloop as il
 from innerloop.acquisition.likely_best import likely_best
-from innerloop.batches.chance import Chance, WithChance
+from innerloop.batches.chance import Chance
+from innerloop.batches.states import Incremental, States
 
 
 def noisy_posterior(n=12, d=2, noise=0.3, seed=0):
@@ -156,8 +157,8 @@ def test_lazy_candidates_weigh_the_same_as_plain_ones():
     candidates = np.random.default_rng(1).random((200, 2))
     utility = il.ExpectedImprovement(float(posterior.fitted.max()))
     batch = il.suggest(posterior, 1, utility, candidates=candidates, chance=chance, seed=0)
-    state = il.Incremental(utility, posterior, np.zeros((1, 1)), log=True)
-    value = WithChance(state, chance).value(candidates[:, None])
+    states = States.start(utility, (posterior,), np.zeros((1, 1)))
+    value = Incremental.of(states, log=True, chance=chance).value(candidates[:, None])
     np.testing.assert_array_equal(batch.X[0], candidates[np.argmax(value)])
 
 

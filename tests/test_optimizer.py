@@ -481,8 +481,8 @@ def test_an_edge_of_one_parameter_of_six_is_learned():
         {},
         {"acquisition": "pi"},
         {"form": "joint"},
-        {"parallelism": "joint"},
-        {"acquisition": "pi", "parallelism": "joint", "maximizer": "adam"},
+        {"way": "joint"},
+        {"acquisition": "pi", "way": "joint", "maximizer": "adam"},
         {"maximizer": "cmaes"},
     ],
 )
@@ -643,7 +643,7 @@ def test_some_noise_given_and_some_learned():
 
 
 @pytest.mark.parametrize("acquisition", ["ei", "pi", "sr", "ucb", "es", "kg"])
-@pytest.mark.parametrize("maximizer", ["lbfgs", "random_search"])
+@pytest.mark.parametrize("maximizer", ["bfgs", "lbfgs", "random_search"])
 def test_every_acquisition_by_name(acquisition, maximizer):
     settings = {"acquisition": acquisition, "maximizer": maximizer, "seconds": 0.05}
     optimizer = run(il.Optimizer(MIXED, seed=0, initial=5, **settings), mixed, 9, q=2)
@@ -651,9 +651,9 @@ def test_every_acquisition_by_name(acquisition, maximizer):
 
 
 @pytest.mark.parametrize("maximizer", ["adam", "cmaes", "direct", "successive_halving"])
-@pytest.mark.parametrize("parallelism", ["greedy", "joint"])
-def test_every_maximizer_by_name(maximizer, parallelism):
-    settings = {"maximizer": maximizer, "parallelism": parallelism, "seconds": 0.05}
+@pytest.mark.parametrize("way", ["greedy", "joint"])
+def test_every_maximizer_by_name(maximizer, way):
+    settings = {"maximizer": maximizer, "way": way, "seconds": 0.05}
     optimizer = run(il.Optimizer(MIXED, seed=0, initial=5, **settings), mixed, 7, q=2)
     assert all(MIXED.check(t.params) == t.params for t in optimizer.trials)
 

@@ -690,7 +690,7 @@ def test_other_acquisition_functions(acquisition):
 
 
 def test_other_ways_to_search():
-    ways = {"form": "joint", "parallelism": "joint", "maximizer": "random_search", "seconds": 0.01}
+    ways = {"form": "joint", "way": "joint", "maximizer": "random_search", "seconds": 0.01}
     study = study_with(InnerLoopSampler(seed=0, **ways), twelve_points())
     assert ((0.0 <= asked(study)) & (asked(study) <= 1.0)).all()
 
@@ -701,7 +701,7 @@ def test_other_ways_to_search():
         ({"seed": -1}, "seed must be"),
         ({"n_startup_trials": -1}, "n_startup_trials must be"),
         ({"acquisition": "best"}, "acquisition must be one of"),
-        ({"form": "incremental", "parallelism": "joint"}, "form='incremental' goes with"),
+        ({"form": "incremental", "way": "joint"}, "form='incremental' goes with"),
         ({"expire": 0.0}, "expire must be above 0"),
         ({"seconds": -1.0}, "seconds must be above 0"),
         ({"independent_sampler": "random"}, "independent_sampler must be"),

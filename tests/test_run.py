@@ -207,7 +207,7 @@ def test_a_saved_optimizer_goes_on(tmp_path):
 
 
 def test_settings_reach_the_optimizer():
-    settings = {"acquisition": "ucb", "form": "joint", "parallelism": "joint", "initial": 5}
+    settings = {"acquisition": "ucb", "form": "joint", "way": "joint", "initial": 5}
     settings |= {"maximizer": "adam", "seconds": 0.5, "expire": 60.0}
     result = minimize(bowl, SPACE, n_trials=7, seed=4, **settings)
     by_hand = il.Optimizer(SPACE, seed=4, **settings)

@@ -7,10 +7,10 @@ from scipy.optimize import minimize
 import innerloop as il
 from innerloop.domain.domain import make_domain
 from innerloop.maximizers.adam import Adam
+from innerloop.maximizers.bfgs import BFGS
 from innerloop.maximizers.budget import Allowance, Budget, Meter
 from innerloop.maximizers.cma_es import CMAES
 from innerloop.maximizers.direct import Direct
-from innerloop.maximizers.bfgs import BFGS
 from innerloop.maximizers.random_search import RandomSearch
 from innerloop.maximizers.successive_halving import SuccessiveHalving
 from problems import make_problem, utilities

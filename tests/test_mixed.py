@@ -11,9 +11,9 @@ import innerloop as il
 from innerloop.domain.discrete import OneHot, Ordinal
 from innerloop.domain.domain import make_domain
 from innerloop.maximizers.adam import Adam
+from innerloop.maximizers.bfgs import BFGS
 from innerloop.maximizers.budget import Allowance, Budget, Meter
 from innerloop.maximizers.exchange import Exchange
-from innerloop.maximizers.bfgs import BFGS
 
 LEVELS = Ordinal(1, 4)
 LOGARITHMIC = Ordinal(2, 50, ratio=50.0)

@@ -1,6 +1,7 @@
 """Batches: every combination works, greedy keeps its promises, hard cases end sensibly."""
 
 from itertools import combinations
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -8,7 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import innerloop as il
-from innerloop.maximizers import MAXIMIZERS
+from innerloop.batches import default
+from innerloop.maximizers import MAXIMIZERS, Maximizer, named
+from innerloop.maximizers.bfgs import BFGS
 from innerloop.maximizers.budget import CLOCKS
 from problems import TickingClock, make_problem, utilities
 
@@ -24,33 +27,126 @@ ACQUISITIONS = {
 POSTERIOR = make_problem(n=8, d=2, seed=3).posterior
 
 
-@pytest.mark.parametrize("parallelism", ["greedy", "joint"])
-@pytest.mark.parametrize("acquisition", ACQUISITIONS)
-@pytest.mark.parametrize("maximizer", MAXIMIZERS)
-def test_every_maximizer_on_every_acquisition_function(maximizer, acquisition, parallelism):
-    """Beats its starts, stays in bounds, repeats under a seed, respects budgets."""
-    utility = ACQUISITIONS[acquisition]
-    options = {
-        "utility": utility,
-        "maximizer": maximizer,
-        "parallelism": parallelism,
-        "draws": 32,
-        "evaluations": 600,
-    }
-    batch = il.suggest(POSTERIOR, 2, seed=0, **options)
+every_combination = (
+    pytest.mark.parametrize("way", ["greedy", "joint"]),
+    pytest.mark.parametrize("acquisition", ACQUISITIONS),
+    pytest.mark.parametrize("maximizer", MAXIMIZERS),
+)
+
+
+def in_every_combination(test):
+    for mark in every_combination:
+        test = mark(test)
+    return test
+
+
+@in_every_combination
+def test_every_maximizer_on_every_acquisition_function(maximizer, acquisition, way):
+    """Stays in bounds, repeats under a seed, keeps to its budget, beats most random batches."""
+    utility, budget = ACQUISITIONS[acquisition], il.Budget(evaluations=600)
+    options = {"maximizer": maximizer, "way": way, "draws": 32, "budget": budget}
+    batch = il.suggest(POSTERIOR, 2, utility, seed=0, **options)
     assert batch.X.shape == (2, 2)
     assert ((batch.X >= 0.0) & (batch.X <= 1.0)).all()
     assert np.isfinite(batch.value)
-    assert batch.evaluations <= 600 + 40  # at least one step a round, and a last valuation
-    again = il.suggest(POSTERIOR, 2, seed=0, **options)
+    assert batch.evaluations <= 600
+    again = il.suggest(POSTERIOR, 2, utility, seed=0, **options)
     np.testing.assert_array_equal(batch.X, again.X)
-    # Random batches are what starts are made of: the batch is better than most of them.
     z = il.sobol_normal(256, 2, seed=1)
-    if acquisition == "PI" and parallelism == "greedy":  # its incremental form is exact
+    if acquisition == "PI" and way == "greedy":  # its incremental form is exact
         utility = il.ProbabilityOfImprovement(0.3, temperature=1e-6)
     joint = il.Joint(utility, POSTERIOR, z)
     random = joint.value(np.random.default_rng(2).random((64, 2, 2)))
     assert joint.value(batch.X[None])[0] >= np.quantile(random, 0.75)
+
+
+def recorded(name, searches):
+    """A maximizer that notes what it began with and where it ended, on draws that stay."""
+    inner = named(name)
+
+    class Recorded(Maximizer):
+        starts, draws, fresh_draws = inner.starts, inner.draws, False
+        moves_discrete = inner.moves_discrete
+
+        def __call__(self, allowance, starts, domain, generator):
+            solution = inner(allowance, starts, domain, generator)
+            searches.append(SimpleNamespace(f=allowance.objective, starts=starts, end=solution))
+            return solution
+
+    return Recorded()
+
+
+@in_every_combination
+def test_every_maximizer_beats_its_starts(maximizer, acquisition, way):
+    """Where it ends is never below the best of what it began with.
+
+    That is the batch, but for queries that it has already.
+    """
+    searches, utility = [], ACQUISITIONS[acquisition]
+    budget = il.Budget(evaluations=1500)
+    options = {"maximizer": recorded(maximizer, searches), "way": way, "draws": 32}
+    batch = il.suggest(POSTERIOR, 2, utility, budget=budget, seed=0, **options)
+    assert len(searches) == (2 if way == "greedy" else 1)
+    for search in searches:
+        best = search.f.value(search.starts).max()
+        assert search.end.value[0] >= best - 1e-12 * abs(best)
+        np.testing.assert_allclose(search.f.value(search.end.X), search.end.value, rtol=1e-9)
+    ends = np.vstack([each.end.X[0] for each in searches])
+    repeated = way == "greedy" and np.abs(ends[1] - ends[0]).max() < 1e-6
+    np.testing.assert_array_equal(ends[:1] if repeated else ends, batch.X[: 1 if repeated else 2])
+
+
+@pytest.fixture
+def valued(monkeypatch):
+    """How many query sets were valued, as the objectives see it: a list of numbers to add up."""
+    numbers, nested = [], []
+
+    def counting(method):
+        def counted(self, X):
+            if not nested:
+                numbers.append(len(X))
+            nested.append(method)
+            try:
+                return method(self, X)
+            finally:
+                nested.pop()
+
+        return counted
+
+    for form in (il.Joint, il.Incremental):
+        for name in ("value", "value_and_grad", "prepare"):
+            monkeypatch.setattr(form, name, counting(getattr(form, name)))
+    return numbers
+
+
+@pytest.mark.parametrize("evaluations", [1, 2, 5, 9, 14, 15, 23, 40, 101, 600, 3000])
+@pytest.mark.parametrize("pending", [0, 2])
+@pytest.mark.parametrize("maximizer", [None, *MAXIMIZERS])
+def test_budgets_of_evaluations_are_kept(maximizer, pending, evaluations, valued):
+    """None is left uncounted, and none is spent beyond the budget, or the least that is taken."""
+    mixed = il.make_domain(2, discrete=(il.Ordinal(0, 5),))
+    options = {"pending": POINTS[:pending]} if pending else {}
+    ways = ["default"] if maximizer is None else ["greedy", "joint"]
+    if maximizer is not None:
+        options |= {"maximizer": maximizer, "draws": 32}
+    for way in ways:
+        for utility in ("EI", "PI", "SR", "KG") if maximizer else ("EI", "PI", "SR"):
+            for q, domain, certify in ((1, None, True), (3, mixed, False), (4, None, True)):
+                valued.clear()
+                batch = il.suggest(
+                    POSTERIOR,
+                    q,
+                    ACQUISITIONS[utility],
+                    way=way,
+                    domain=domain,
+                    budget=il.Budget(evaluations=evaluations, certify=certify),
+                    seed=q,
+                    **options,
+                )
+                appraisals = 0 if utility == "KG" else batch.evaluations - sum(valued)
+                assert appraisals in ((0,) if utility == "KG" else (1, 2))
+                assert batch.evaluations == sum(valued) + appraisals
+                assert batch.evaluations <= max(evaluations, 4 * q + 2)
 
 
 @pytest.mark.parametrize("form", ["incremental", "joint"])
@@ -60,21 +156,27 @@ def test_time_budgets_hold(maximizer, clock, form, monkeypatch):
     """The time spent is within a tenth of the budget, or one step: here, a few dozen readings."""
     monkeypatch.setitem(CLOCKS, clock, TickingClock())
     options = {"utility": ACQUISITIONS["EI"], "maximizer": maximizer, "form": form}
-    batch = il.suggest(POSTERIOR, 2, seed=0, seconds=0.25, clock=clock, **options)
+    budget = il.Budget(seconds=0.25, clock=clock)
+    batch = il.suggest(POSTERIOR, 2, seed=0, budget=budget, **options)
     assert batch.seconds <= 0.25 * 1.1 + 0.03
     assert np.isfinite(batch.value)
 
 
-def test_the_inner_budget_grows_with_the_number_of_values(monkeypatch):
+def test_a_measured_budget_grows_with_the_number_of_values(monkeypatch):
     monkeypatch.setitem(CLOCKS, "wall", TickingClock())
+    utility = ACQUISITIONS["EI"]
     options = {"maximizer": "random_search", "form": "joint", "seed": 0, "draws": 32}
-    few, many = (
-        il.suggest(POSTERIOR, 2, ACQUISITIONS["EI"], inner_budget=N, **options).evaluations
-        for N in (2**13, 2**18)
-    )
-    assert many > few
-    with pytest.raises(il.InputError, match="seconds or inner_budget, not both"):
-        il.suggest(POSTERIOR, 2, seconds=1.0, inner_budget=10)
+    few, many = (il.measured_budget(N, POSTERIOR, 2, utility, draws=32) for N in (2**13, 2**18))
+    # The clock moves on by a thousandth while 2^10 values are measured.
+    assert few.seconds == pytest.approx(2**3 * 1e-3)
+    assert many.seconds == pytest.approx(2**8 * 1e-3)
+    spent = [
+        il.suggest(POSTERIOR, 2, utility, budget=budget, **options).evaluations
+        for budget in (few, many)
+    ]
+    assert spent[1] > spent[0]
+    with pytest.raises(il.InputError, match="values must be an integer of 1 or more, got 0"):
+        il.measured_budget(0, POSTERIOR, 2, utility)
 
 
 @settings(max_examples=15)
@@ -90,8 +192,9 @@ def test_greedy_on_finite_sets_against_brute_force(seed, q):
         il.ExpectedImprovement(threshold),
         il.ProbabilityOfImprovement(threshold, 1e-6),
     ):
+        budget = il.Budget(certify=True)
         batch = il.suggest(
-            problem.posterior, q, utility, candidates=candidates, draws=256, seed=0, certify=True
+            problem.posterior, q, utility, candidates=candidates, draws=256, budget=budget, seed=0
         )
         joint = il.Joint(utility, problem.posterior, z)
         best = joint.value(candidates[subsets]).max()
@@ -113,7 +216,7 @@ def test_lazy_selection_equals_plain_selection(seed, pending):
     for utility in utilities(threshold=float(problem.posterior.y.max()) + 0.5):
         lazy = il.suggest(problem.posterior, 4, utility, **options)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("innerloop.batches.candidates._MONOTONE", ())
+            patch.setattr(type(utility), "monotone", False)
             plain = il.suggest(problem.posterior, 4, utility, **options)
         np.testing.assert_allclose(lazy.gains, plain.gains, rtol=1e-5, atol=1e-7)
         different = np.abs(lazy.X - plain.X).max(axis=1) > 0.0
@@ -122,20 +225,32 @@ def test_lazy_selection_equals_plain_selection(seed, pending):
         assert lazy.evaluations <= plain.evaluations
 
 
-def test_refinement_never_makes_a_batch_worse():
-    for seed in range(5):
-        problem = make_problem(n=20, d=3, seed=seed)
-        utility = il.ExpectedImprovement(float(problem.posterior.y.max()))
-        z = il.sobol_normal(2**14, 4, seed=0)
-        joint = il.Joint(utility, problem.posterior, z)
-        greedy, refined = (
-            joint.value(il.suggest(problem.posterior, 4, utility, seed=0, refine=r).X[None])[0]
-            for r in (False, True)
-        )
-        assert refined >= greedy * 0.995
+@pytest.mark.parametrize("q", [2, 4])
+@pytest.mark.parametrize("seed", range(10))
+def test_joint_ascent_never_makes_a_batch_worse(seed, q, monkeypatch):
+    """Than the choice that it began with, and than a greedy batch, by the same draws."""
+    posterior = make_problem(n=20, d=3, seed=seed).posterior
+    utility = il.ExpectedImprovement(float(posterior.y.max()))
+    real, appraised = default.gains_of, []
+
+    def noting(X, *rest):
+        gains = real(X, *rest)
+        appraised.append((X, float(gains.sum())))
+        return gains
+
+    monkeypatch.setattr(default, "gains_of", noting)
+    batch = il.suggest(posterior, q, utility, seed=0)
+    (first, _), (ascended, _) = appraised
+    assert batch.value == max(value for _, value in appraised)
+    assert any(np.array_equal(batch.X, X) for X in (first, ascended))
+    greedy = il.suggest(posterior, q, utility, way="greedy", seed=0).X
+    joint = il.Joint(utility, posterior, il.sobol_normal(2**14, q, seed=0))
+    value, before, by_rounds = joint.value(np.array([batch.X, first, greedy]))
+    assert value >= before
+    assert value >= by_rounds
 
 
-@pytest.mark.parametrize("options", [{}, {"form": "joint"}, {"parallelism": "joint"}])
+@pytest.mark.parametrize("options", [{}, {"form": "joint"}, {"way": "joint"}])
 def test_pending_points_are_avoided(options):
     """What is pending counts: the best single query is not worth repeating."""
     utility = il.ExpectedImprovement(float(POSTERIOR.y.max()))
@@ -145,9 +260,9 @@ def test_pending_points_are_avoided(options):
     assert batch.value < 2.0 * utility.marginal(*POSTERIOR.marginals(first))[0]
 
 
-@pytest.mark.parametrize("parallelism", ["greedy", "joint"])
+@pytest.mark.parametrize("way", ["greedy", "joint"])
 @pytest.mark.parametrize("maximizer", MAXIMIZERS)
-def test_constraints_hold(maximizer, parallelism):
+def test_constraints_hold(maximizer, way):
     post = make_problem(n=10, d=3, seed=1).posterior
     A, b = np.array([[1.0, 1.0, 1.0], [-1.0, 2.0, 0.0]]), np.array([1.2, 0.5])
     batch = il.suggest(
@@ -155,10 +270,9 @@ def test_constraints_hold(maximizer, parallelism):
         2,
         il.ExpectedImprovement(0.2),
         maximizer=maximizer,
-        parallelism=parallelism,
-        inequalities=(A, b),
-        fixed={2: 0.25},
-        evaluations=300,
+        way=way,
+        domain=il.make_domain(3, inequalities=(A, b), fixed={2: 0.25}),
+        budget=il.Budget(evaluations=300),
         seed=0,
     )
     assert (batch.X @ A.T <= b + 1e-9).all()
@@ -168,13 +282,13 @@ def test_constraints_hold(maximizer, parallelism):
 
 def test_nothing_is_feasible():
     with pytest.raises(il.InputError, match="no point of the unit cube meets the 1 linear"):
-        il.suggest(POSTERIOR, 1, inequalities=([[1.0, 1.0]], [-1.0]))
+        il.make_domain(2, inequalities=([[1.0, 1.0]], [-1.0]))
 
 
 def test_flat_acquisitions():
     """Far below a threshold everything underflows; the batch is still spread and finite."""
     for utility in (il.ExpectedImprovement(1e9), il.ProbabilityOfImprovement(1e9)):
-        for options in ({}, {"form": "joint"}, {"parallelism": "joint"}):
+        for options in ({}, {"form": "joint"}, {"way": "joint"}):
             batch = il.suggest(POSTERIOR, 3, utility, seed=0, **options)
             assert np.isfinite(batch.X).all()
             assert np.isfinite(batch.value)
@@ -191,8 +305,10 @@ def test_almost_no_variance_left():
 
 
 def test_space_that_holds_one_point():
-    batch = il.suggest(POSTERIOR, 2, fixed={0: 0.5, 1: 0.5}, seed=0)
-    np.testing.assert_array_equal(batch.X, 0.5)
+    domain = il.make_domain(2, fixed={0: 0.5, 1: 0.5})
+    for way in ("default", "greedy", "joint"):
+        batch = il.suggest(POSTERIOR, 2, way=way, domain=domain, seed=0)
+        np.testing.assert_array_equal(batch.X, 0.5)
 
 
 def test_more_queries_than_candidates():
@@ -209,12 +325,11 @@ def test_candidates_already_observed_come_last():
 
 
 @pytest.mark.parametrize("maximizer", MAXIMIZERS)
-@pytest.mark.parametrize("budget", [{"evaluations": 1}, {"seconds": 1e-3}, {"seconds": 1e-9}])
-def test_tiny_budgets(maximizer, budget):
-    for parallelism in ("greedy", "joint"):
-        batch = il.suggest(
-            POSTERIOR, 2, maximizer=maximizer, parallelism=parallelism, seed=0, **budget
-        )
+@pytest.mark.parametrize("limits", [{"evaluations": 1}, {"seconds": 1e-3}, {"seconds": 1e-9}])
+def test_tiny_budgets(maximizer, limits):
+    budget = il.Budget(**limits)
+    for way in ("greedy", "joint"):
+        batch = il.suggest(POSTERIOR, 2, maximizer=maximizer, way=way, budget=budget, seed=0)
         assert np.isfinite(batch.X).all()
         assert np.isfinite(batch.value)
 
@@ -222,18 +337,17 @@ def test_tiny_budgets(maximizer, budget):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"evaluations": 0}, "evaluations must be an integer of 1 or more, got 0"),
-        ({"seconds": 0.0}, "seconds must be above 0"),
-        ({"seconds": 1.0, "clock": "moon"}, "clock must be one of"),
+        ({"budget": 600}, "budget must be a Budget"),
         ({"maximizer": "gradient"}, "maximizer must be one of"),
+        ({"maximizer": BFGS}, "or an instance of a subclass of innerloop.maximizers.Maximizer"),
         ({"form": "other"}, "form must be"),
-        ({"parallelism": "other"}, "parallelism must be"),
-        ({"form": "incremental", "parallelism": "joint"}, "the incremental form needs"),
+        ({"way": "other"}, "way must be"),
+        ({"form": "incremental", "way": "joint"}, "the incremental form goes with"),
         ({"form": "incremental", "utility": il.KnowledgeGradient(POINTS)}, "the incremental form"),
         ({"pending": [[0.1]]}, "pending must have shape"),
         ({"candidates": np.zeros((3, 1))}, "candidates must have shape"),
-        ({"candidates": POINTS, "fixed": {0: 0.1}}, "leave out the constraints"),
-        ({"fixed": {5: 0.1}}, "fixed maps coordinates 0 to 1"),
+        ({"candidates": POINTS, "domain": il.make_domain(2)}, "leave out the domain"),
+        ({"domain": il.make_domain(3)}, "the domain has 3 dimensions, but the posterior has 2"),
         ({"draws": 0}, "draws must be an integer"),
         ({"utility": "EI"}, "utility must be"),
     ],
@@ -243,26 +357,49 @@ def test_wrong_options_are_refused(options, message):
         il.suggest(POSTERIOR, 2, **options)
 
 
-def test_settings_of_a_maximizer_are_heeded():
-    from innerloop.maximizers.lbfgs import LBFGS
-
-    lazy = il.suggest(POSTERIOR, 2, ACQUISITIONS["EI"], maximizer=LBFGS(steps=1), seed=0)
-    default = il.suggest(POSTERIOR, 2, ACQUISITIONS["EI"], seed=0)
-    assert not np.array_equal(lazy.X, default.X)
-
-
 @pytest.mark.parametrize(
-    "options",
+    ("limits", "message"),
     [
-        {"maximizer": "adam"},
-        {"form": "joint"},
-        {"parallelism": "joint"},
-        {"utility": il.ProbabilityOfImprovement(0.3)},
+        ({"evaluations": 0}, "evaluations must be an integer of 1 or more, got 0"),
+        ({"seconds": 0.0}, "seconds must be above 0"),
+        ({"seconds": 1.0, "clock": "moon"}, "clock must be one of"),
+        ({"certify": 1}, "certify must be True or False"),
     ],
 )
-def test_refinement_is_refused_where_there_is_none(options):
-    with pytest.raises(il.InputError, match="refine=True goes with"):
-        il.suggest(POSTERIOR, 2, refine=True, **options)
+def test_budgets_that_make_no_sense_are_refused(limits, message):
+    with pytest.raises(il.InputError, match=message):
+        il.Budget(**limits)
+
+
+def test_settings_of_a_maximizer_are_heeded():
+    lazy, usual, by_name, by_other_name = (
+        il.suggest(POSTERIOR, 2, ACQUISITIONS["EI"], maximizer=maximizer, seed=0).X
+        for maximizer in (BFGS(steps=1), BFGS(), "bfgs", "lbfgs")
+    )
+    assert not np.array_equal(lazy, usual)
+    np.testing.assert_array_equal(by_name, usual)
+    np.testing.assert_array_equal(by_other_name, usual)
+
+
+@pytest.mark.parametrize("options", [{"maximizer": "adam"}, {"form": "joint"}])
+def test_the_default_way_has_a_search_and_a_form_of_its_own(options):
+    with pytest.raises(il.InputError, match="way='default' has searches and a form of its own"):
+        il.suggest(POSTERIOR, 2, way="default", **options)
+
+
+def test_ways_that_follow_from_what_is_asked_for():
+    """Without a way, "default"; with a maximizer or the joint form, "greedy"."""
+    for way, options in (
+        ("default", {}),
+        ("default", {"form": "incremental"}),
+        ("greedy", {"maximizer": "bfgs"}),
+        ("greedy", {"form": "joint"}),
+    ):
+        asked, implied = (
+            il.suggest(POSTERIOR, 2, ACQUISITIONS["EI"], seed=0, **options, **given).X
+            for given in ({"way": way}, {})
+        )
+        np.testing.assert_array_equal(asked, implied)
 
 
 def test_probability_of_improvement_is_exact_whatever_its_temperature():
@@ -276,7 +413,8 @@ def test_probability_of_improvement_is_exact_whatever_its_temperature():
 
 def test_certificates():
     batch = il.suggest(POSTERIOR, 3, il.ExpectedImprovement(0.3), seed=0)
-    tighter = il.suggest(POSTERIOR, 3, il.ExpectedImprovement(0.3), seed=0, certify=True)
+    certain = il.Budget(certify=True)
+    tighter = il.suggest(POSTERIOR, 3, il.ExpectedImprovement(0.3), budget=certain, seed=0)
     assert batch.value <= batch.upper_bound
     assert tighter.upper_bound <= batch.upper_bound * 1.02
     assert 0.6 < batch.fraction <= 1.0

@@ -26,7 +26,6 @@ from innerloop.domain.domain import Domain
 from innerloop.maximizers.bfgs import BFGS
 from innerloop.maximizers.budget import Allowance
 from innerloop.maximizers.exchange import Exchange
-from innerloop.maximizers.objective import Objective
 from innerloop.maximizers.starts import scatter
 from innerloop.surrogate.kernels import Kernel, ScaledPoints, squared_distances
 from innerloop.types import Array
@@ -94,11 +93,12 @@ def upper_bound(filled: Filled, gains: Array, utility: Utility, problem: Problem
     elif bound is None and not problem.meter.is_spent:
         for view in _views(filled, value, utility, problem):
             top = _largest_gain(view)
-            if top is None:
+            gain = None if top is None else view.to_the_top(top)
+            if top is None or gain is None:  # cut short
                 return None
-            gain, error = problem.q * view.to_the_top(top), problem.q * top.error
-            if error <= _LARGEST_ERROR * (view.value + gain):
-                bound = view.value + gain
+            largest = view.value + problem.q * gain
+            if problem.q * top.error <= _LARGEST_ERROR * largest:
+                bound = largest
                 break
     return None if bound is None else max(min(bound, utility.most), value)
 
@@ -142,11 +142,14 @@ class _View:
         log = self.states.utility.has_log_gain
         return Incremental.of(self.states, log=log, chance=self.problem.chance, some=some)
 
-    def to_the_top(self, top: Top) -> float:
-        """The largest gain, with what there is left to climb."""
+    def to_the_top(self, top: Top) -> float | None:
+        """The largest gain, with what there is left to climb; None if that cannot be afforded."""
         if not self.raises:
             return top.gain
-        climb = left_to_climb(self.objective(), top.x, self.problem.domain)
+        allowance = Allowance(self.objective(), self.problem.meter)
+        if allowance.is_spent:
+            return None
+        climb = left_to_climb(allowance, top.x, self.problem.domain)
         return raised(top.gain, climb, self.states.utility.has_log_gain)
 
 
@@ -200,8 +203,10 @@ def _largest_gain(view: _View) -> Top | None:
     kernel = problem.posterior.gp.kernel
     starts = points[order][spread_out(points[order], kernel, effort.starts)][:, None]
     allowance = Allowance(view.objective(), problem.meter)
+    if allowance.is_spent:
+        return None
     X, value = problem.suited(view.search)(allowance, starts, domain, problem.generator)
-    if effort.to_the_top:
+    if effort.to_the_top and allowance.affordable(1):
         tops, converge = X[: effort.to_the_top], problem.suited(CONVERGE)
         X, value = converge(allowance, tops, domain, problem.generator)
     if allowance.cut_short:
@@ -225,9 +230,10 @@ def spread_out(points: Array, kernel: Kernel, number: int) -> list[int]:
     return chosen
 
 
-def left_to_climb(objective: Objective, x: Array, domain: Domain) -> float:
+def left_to_climb(allowance: Allowance, x: Array, domain: Domain) -> float:
     """What the slope at a query x (d,) promises over a short way: 0 at a maximum."""
-    grad = objective.value_and_grad(x[None, None])[1][0, 0]
+    with allowance.spending(1) as objective:
+        grad = objective.value_and_grad(x[None, None])[1][0, 0]
     slope = np.where(np.isfinite(grad) & domain.continuous, grad, 0.0)
     steepest = max(float(np.abs(slope).max()), _SMALLEST_SLOPE)
     ahead = domain.project((x + _SHORT_WAY * (slope / steepest))[None])[0]

@@ -90,12 +90,13 @@ def fill_by_default(utility: Utility, problem: Problem) -> Filled:
 def _single(tops: Array, pool: PointPool, rounds: IncrementalRounds, problem: Problem) -> Filled:
     """The best single query: the highest of the local maxima (R, 1, d), climbed to the top."""
     allowance, converge = Allowance(rounds.exact, problem.meter), problem.suited(CONVERGE)
-    solution = converge(allowance, tops, problem.domain, problem.generator)
+    with problem.meter.holding_back(1):  # if all that is found is taken
+        solution = converge(allowance, tops, problem.domain, problem.generator)
     x, value = first_new(problem, solution, pool, problem.taken, rounds.exact)
     if len(problem.pending) or not problem.meter.is_unlimited:
         return Filled(x[None])
     # A closed form that was searched to its end: its largest value is the bound.
-    climb = left_to_climb(rounds.exact, solution.X[0, 0], problem.domain)
+    climb = left_to_climb(allowance, solution.X[0, 0], problem.domain)
     bound = raised(rounds.gain(float(solution.value[0])), climb, rounds.log)
     return Filled(x[None], gains=np.array([rounds.gain(value)]), bound=bound)
 

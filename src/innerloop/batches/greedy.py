@@ -39,7 +39,10 @@ def fill_greedily(rounds: Rounds, maximizer: Maximizer, problem: Problem) -> Fil
         pool = make_pool(screen, domain, centers, ends, generator, size=size, log=rounds.log)
         starts = pool.best(maximizer.starts[0], generator)
         allowance = Allowance(rounds.search, problem.meter, until)
-        solution = rounds.valued(search(allowance, starts, domain, generator), problem)
+        again = valued_again(rounds, allowance)
+        with problem.meter.holding_back(again + 1):  # one more if all that is found is taken
+            solution = search(allowance, starts, domain, generator)
+        solution = rounds.valued(solution, again)
         x, value = first_new(problem, solution, pool, taken, rounds.exact)
         gains.append(rounds.gain(value))
         chosen.append(x)
@@ -48,6 +51,13 @@ def fill_greedily(rounds: Rounds, maximizer: Maximizer, problem: Problem) -> Fil
             taken = np.concatenate([taken, x[None]])
             ends = solution.X[:, 0]
     return Filled(np.array(chosen), np.array(gains))
+
+
+def valued_again(rounds: Rounds, allowance: Allowance) -> int:
+    """How many ends of a search to value once more on fixed draws: a quarter of what is left."""
+    if not rounds.fresh:
+        return 0
+    return min(_VALUED_AGAIN, allowance.affordable(4 * _VALUED_AGAIN) // 4)
 
 
 def first_new(
@@ -71,6 +81,8 @@ class Rounds(Protocol):
     """The objective of each round: exact, on fixed draws; as a search sees it; and rough."""
 
     log: bool
+    #: Whether a search sees new draws at every evaluation.
+    fresh: bool
 
     @property
     def exact(self) -> Objective:
@@ -84,8 +96,8 @@ class Rounds(Protocol):
     def screen(self) -> Objective:
         """A rougher and cheaper estimate, good enough to choose starts."""
 
-    def valued(self, solution: Solution, problem: Problem) -> Solution:
-        """The ends of a search, valued on fixed draws."""
+    def valued(self, solution: Solution, number: int) -> Solution:
+        """The first ends of a search, valued on fixed draws; all as they are if `number` is 0."""
 
     def gain(self, value: float) -> float:
         """What a query of that objective value adds."""
@@ -96,6 +108,8 @@ class Rounds(Protocol):
 
 class IncrementalRounds:
     """Rounds of the incremental form, in log space where the utility has one."""
+
+    fresh = False
 
     def __init__(self, utility: Utility, problem: Problem) -> None:
         self.log = utility.has_log_gain
@@ -118,7 +132,7 @@ class IncrementalRounds:
         some = slice(None, None, max(1, len(self.states.z) // _SCREENING_STATES))
         return Incremental.of(self.states, log=self.log, chance=self._problem.chance, some=some)
 
-    def valued(self, solution: Solution, problem: Problem) -> Solution:
+    def valued(self, solution: Solution, number: int) -> Solution:
         """As they are: the search saw fixed draws."""
         return solution
 
@@ -140,29 +154,30 @@ class JointRounds:
     def __init__(
         self, utility: Utility | Lookahead, maximizer: Maximizer, problem: Problem
     ) -> None:
-        self._utility, self._problem, self._fresh = utility, problem, maximizer.fresh_draws
+        self._utility, self._problem, self.fresh = utility, problem, maximizer.fresh_draws
         self._z = problem.draw(len(problem.pending) + problem.q + 1)
         self._fixed = problem.pending
         self.total = 0.0
         if len(self._fixed):
             alone = Joint(utility, problem.posterior, self._z)
             self.total = float(alone.value(self._fixed[None])[0])
+            problem.meter.evaluations += 1
         self._bind()
 
     def _bind(self) -> None:
         problem, fixed = self._problem, self._fixed if len(self._fixed) else None
         self.exact = Joint(self._utility, problem.posterior, self._z, pending=fixed)
         self.search = self.screen = self.exact
-        if self._fresh:
+        if self.fresh:
             fresh = FreshDraws(problem.draws, self._z.shape[1], problem.generator)
             self.search = Joint(self._utility, problem.posterior, fresh, pending=fixed)
 
-    def valued(self, solution: Solution, problem: Problem) -> Solution:
+    def valued(self, solution: Solution, number: int) -> Solution:
         """The first of them, once more, if the search saw new draws at every evaluation."""
-        if not self._fresh:
+        if number == 0:
             return solution
-        X = solution.X[:_VALUED_AGAIN]
-        with Allowance(self.exact, problem.meter).spending(len(X)) as objective:
+        X = solution.X[:number]
+        with Allowance(self.exact, self._problem.meter).spending(len(X)) as objective:
             return best_first(X, objective.value(X))
 
     def gain(self, value: float) -> float:
@@ -171,6 +186,7 @@ class JointRounds:
 
     def gains(self, X: Array) -> Array:
         """What each query of X (q, d) adds to those before it: (q,)."""
+        self._problem.meter.evaluations += len(X)
         totals = [self.exact.value(X[None, : j + 1])[0] for j in range(len(X))]
         return np.diff(totals, prepend=self.total)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from innerloop.batches.greedy import JointRounds
+from innerloop.batches.greedy import JointRounds, valued_again
 from innerloop.batches.problem import Filled, Problem, near
 from innerloop.maximizers.budget import Allowance
 from innerloop.maximizers.maximizer import Maximizer
@@ -17,19 +17,22 @@ _POOL = 1024
 def fill_jointly(rounds: JointRounds, maximizer: Maximizer, problem: Problem) -> Filled:
     """Maximize over all q d coordinates at once, from sets drawn by their marginal values."""
     meter, generator, domain = problem.meter, problem.generator, problem.domain
-    pool = make_pool(
-        Allowance(rounds.exact, meter),
-        domain,
-        problem.centers,
-        np.zeros((0, domain.d)),
-        generator,
-        size=_POOL,
-        log=False,
-    )
-    sets = pool.sets(maximizer.starts[1], problem.q, generator)
-    search = problem.suited(maximizer)
-    solution = search(Allowance(rounds.search, meter), sets, domain, generator)
-    X = distinct(rounds.valued(solution, problem).X[0], pool, problem)
+    with meter.holding_back(problem.q):  # for the gains of the batch
+        pool = make_pool(
+            Allowance(rounds.exact, meter),
+            domain,
+            problem.centers,
+            np.zeros((0, domain.d)),
+            generator,
+            size=_POOL,
+            log=False,
+        )
+        sets = pool.sets(maximizer.starts[1], problem.q, generator)
+        search, allowance = problem.suited(maximizer), Allowance(rounds.search, meter)
+        again = valued_again(rounds, allowance)
+        with meter.holding_back(again):
+            solution = search(allowance, sets, domain, generator)
+        X = distinct(rounds.valued(solution, again).X[0], pool, problem)
     return Filled(X, rounds.gains(X))
 
 

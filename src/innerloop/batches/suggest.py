@@ -36,6 +36,8 @@ WAYS = ("default", "greedy", "joint")
 FORMS = ("incremental", "joint")
 # Fantasy states of the incremental form.
 _STATES = 64
+# How often a batch may be valued in the end: before and after it was improved.
+_APPRAISALS = 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,7 +104,7 @@ def suggest(
         pending: (p, d), queries that are being evaluated.
         candidates: (N, d), to choose from these only, by exact greedy selection.
         domain: where queries may lie, from `make_domain`; by default the unit cube.
-        budget: what may be spent, starts included; by default searches go on until they converge.
+        budget: what may be spent on all of it; by default searches go on until they converge.
             Greedy rounds share it evenly, and each has one evaluation at least.
         draws: number of fantasy states, or of Monte Carlo draws.
         chance: with the incremental form of EI and PI, what is gained counts as often as
@@ -140,7 +142,8 @@ def suggest(
         load_sobol()  # a budget is for the search, not for imports
         meter = Meter(limits)
         problem = Problem(posterior, q, waiting, where, meter, generator, plan.draws, chance)
-        filled = _filler(utility, plan, choice, problem)()
+        with meter.holding_back(_APPRAISALS if isinstance(utility, Utility) else 0):
+            filled = _filler(utility, plan, choice, problem)()
         gains, bound = filled.estimates, None
         if isinstance(utility, Utility):  # ES and KG are not submodular
             gains = gains_of(filled.X, utility, problem) if filled.gains is None else filled.gains

@@ -6,7 +6,8 @@ An evaluation is one query set valued, with or without its gradient.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,7 +24,9 @@ class Budget:
     """What the choice of a batch may take; without any limit it goes on until it has converged.
 
     Args:
-        evaluations: query sets that may be valued, starts included.
+        evaluations: query sets that may be valued, those at the start and the batch included.
+            Never more are, unless these are fewer than 4 q + 2, which may always be taken; a
+            choice from candidates is exact, and takes what it takes.
         seconds: how long it may take, by the clock.
         clock: "wall", or "cpu" for the processor time of this process.
         certify: whether to hold back the share of one greedy round for the upper bound. Without a
@@ -58,6 +61,23 @@ class Meter:
         self.started = self._clock()
         self.budget = budget
         self.evaluations = 0
+        self._held_back = 0
+
+    @contextmanager
+    def holding_back(self, evaluations: int) -> Iterator[None]:
+        """So many evaluations are for what comes after: none is allowed to spend them now."""
+        self._held_back += evaluations
+        try:
+            yield
+        finally:
+            self._held_back -= evaluations
+
+    def evaluations_left(self, until: float) -> float:
+        """How many there are until a share of the budget is spent: 0 or below if it is."""
+        if self.budget.evaluations is None:
+            return np.inf
+        limit = round(until * self.budget.evaluations) - self._held_back
+        return limit - self.evaluations
 
     @property
     def seconds(self) -> float:
@@ -128,6 +148,11 @@ class Allowance:
         """Whether there is any limit."""
         return not self.meter.is_unlimited
 
+    @property
+    def is_spent(self) -> bool:
+        """Whether nothing is left but the one evaluation that is always allowed."""
+        return self._left(1) < 1
+
     def affordable(self, sets: int) -> int:
         """How many query sets may be evaluated now.
 
@@ -137,18 +162,21 @@ class Allowance:
         Returns:
             So many of them at most; 0 when the allowance is spent.
         """
-        budget, meter = self.meter.budget, self.meter
-        allowed = sets
-        if budget.evaluations is not None:
-            allowed = min(allowed, round(self.until * budget.evaluations) - meter.evaluations)
-        if budget.seconds is not None:
-            left = self.until * budget.seconds - meter.seconds
-            if left <= 0.0 or self._seconds_per_set > left:
-                allowed = 0
-            elif self._seconds_per_set > 0.0:
-                allowed = min(allowed, max(1, int(left / self._seconds_per_set)))
+        allowed = self._left(sets)
         self.cut_short |= allowed < sets
-        return max(allowed, 1 if meter.evaluations == self._began else 0)
+        return max(allowed, 1 if self.meter.evaluations == self._began else 0)
+
+    def _left(self, sets: int) -> int:
+        """How many of `sets` query sets the budget has room for."""
+        seconds, meter = self.meter.budget.seconds, self.meter
+        allowed = int(max(min(sets, meter.evaluations_left(self.until)), 0))
+        if seconds is not None:
+            left = self.until * seconds - meter.seconds
+            if left <= 0.0 or self._seconds_per_set > left:
+                return 0
+            if self._seconds_per_set > 0.0:
+                return min(allowed, max(1, int(left / self._seconds_per_set)))
+        return allowed
 
     def spending(self, sets: int) -> Allowance:
         """To be entered for the objective, where so many query sets are evaluated.

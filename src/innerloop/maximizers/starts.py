@@ -102,7 +102,8 @@ def make_pool(
 ) -> PointPool:
     """Value points spread over the domain, around some centers, and some more.
 
-    Without a budget one shard of `size` points; with one, shard after shard for a tenth of it.
+    Without a budget one shard of `size` points; with one, shard after shard for a tenth of it. If
+    nothing is left, they are as they come.
 
     Args:
         marginal: the objective of single points, and what may be spent on it.
@@ -119,6 +120,8 @@ def make_pool(
     allowance = marginal.part(_SHARE_OF_BUDGET) if marginal.is_limited else marginal
     points, values = [], []
     candidates = np.concatenate([extra, scatter(domain, centers, size, generator)])
+    if allowance.is_spent:
+        return PointPool(candidates, np.zeros(len(candidates)), log)
     while True:
         count = allowance.affordable(len(candidates))
         if count == 0:

@@ -24,7 +24,8 @@ def test_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     namespace: dict[str, object] = {"__name__": page.stem}
     for line, block in blocks(page):
         # Blank lines in front make tracebacks point at the line of the page.
-        exec(compile("\n" * line + block, str(page), "exec"), namespace)
+        code = compile("\n" * line + block, str(page), "exec", dont_inherit=True)
+        exec(code, namespace)
 
 
 def test_pages_with_code_are_found() -> None:

@@ -1,6 +1,7 @@
-"""Imports point down the layers only, and every public name can be had from the package."""
+"""How the house is built: imports point down, the way to the kernel is short, the map is true."""
 
-import ast
+import importlib.util
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,7 @@ import pytest
 import innerloop as il
 
 PACKAGE = Path(il.__file__).parent
+TOP = Path(__file__).parents[1]
 # From the bottom up. A module may import from its own layer and from those below it.
 LAYERS = [
     "errors",
@@ -30,27 +32,57 @@ LAYERS = [
     "report",
     "cli",
 ]
+MOST_FRAMES, MOST_FILES = 14, 9
 
 
-def imported_layers(path):
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("innerloop"):
-            parts = node.module.split(".")[1:]
-            yield from [parts[0]] if parts else [alias.name for alias in node.names]
-        elif isinstance(node, ast.Import):
-            yield from (a.name.split(".")[1] for a in node.names if a.name.startswith("innerloop."))
+def load_house():
+    spec = importlib.util.spec_from_file_location("house", TOP / "tools" / "house.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+HOUSE = load_house()
 
 
 @pytest.mark.parametrize(
-    "path", sorted(PACKAGE.rglob("*.py")), ids=lambda p: str(p.relative_to(PACKAGE))
+    "path",
+    sorted(set(PACKAGE.rglob("*.py")) - {PACKAGE / "__init__.py"}),
+    ids=lambda p: str(p.relative_to(PACKAGE)),
 )
 def test_imports_point_down(path):
-    if path == PACKAGE / "__init__.py":
-        return
     layer = path.relative_to(PACKAGE).parts[0].removesuffix(".py")
     assert layer in LAYERS, f"{layer} has no place among the layers"
     above = LAYERS[LAYERS.index(layer) + 1 :]
-    assert not set(imported_layers(path)) & set(above)
+    assert not HOUSE.imported(path) & set(above)
+
+
+def test_files_do_not_import_each_other_in_a_circle():
+    HOUSE.in_order(HOUSE.imports_of_files())
+    with pytest.raises(ValueError, match=re.escape("in a circle: ['a', 'b']")):
+        HOUSE.in_order({"a": {"b"}, "b": {"a", "c"}, "c": set()})
+
+
+def test_the_way_from_minimize_to_the_kernel_is_short():
+    ways = HOUSE.ways_to_the_kernel()
+    assert any(call.function == "suggest" for way in ways for call in way)
+    for way in ways:
+        assert len(way) <= MOST_FRAMES, way
+        assert len({call.file for call in way}) <= MOST_FILES, way
+
+
+def test_the_map_shows_every_file():
+    text = (TOP / "docs" / "design.md").read_text()
+    drawn = re.search(r"```text\nsrc/innerloop/\n(.*?)```", text, re.DOTALL).group(1)
+    shown, package = set(), ""
+    for line in drawn.splitlines():
+        indent, name = re.match(r"( *)(\S+)", line).groups()
+        if len(indent) == 2:
+            package = name if name.endswith("/") else ""
+        if name.endswith(".py") and len(indent) in (2, 4):
+            shown.add(f"{package}{name}" if len(indent) == 4 else name)
+    files = {str(path.relative_to(PACKAGE)) for path in PACKAGE.rglob("*.py")}
+    assert shown == {path for path in files if not path.endswith("__init__.py")}
 
 
 def test_every_public_name_is_there():
@@ -79,4 +111,4 @@ def test_slow_parts_of_scipy_are_loaded_when_used():
 
 def test_maximizers_know_nothing_of_what_they_maximize():
     for path in (PACKAGE / "maximizers").glob("*.py"):
-        assert not set(imported_layers(path)) & {"surrogate", "acquisition"}, path.name
+        assert not HOUSE.imported(path) & {"surrogate", "acquisition"}, path.name

@@ -88,6 +88,33 @@ def imported(path: Path) -> set[str]:
     return names
 
 
+def imports_of_files() -> dict[str, set[str]]:
+    """Which other files each file of the package imports, also when called; as module names.
+
+    Imports for type checkers alone are left out.
+    """
+    names = {_module(path): path for path in sorted(PACKAGE.rglob("*.py"))}
+    found: dict[str, set[str]] = {}
+    for name, path in names.items():
+        tree = ast.parse(path.read_text())
+        typing = {id(n) for part in tree.body if _is_for_types(part) for n in ast.walk(part)}
+        nodes = [n for n in ast.walk(tree) if isinstance(n, ast.ImportFrom) and id(n) not in typing]
+        modules = {str(node.module) for node in nodes}
+        modules |= {f"{node.module}.{alias.name}" for node in nodes for alias in node.names}
+        found[name] = modules & names.keys() - {name}
+    del found["innerloop"]  # loads what it has names of when these are used
+    return {name: needs - {"innerloop"} for name, needs in found.items()}
+
+
+def _is_for_types(node: ast.stmt) -> bool:
+    return isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+
+
+def _module(path: Path) -> str:
+    parts = ("innerloop", *path.relative_to(PACKAGE).with_suffix("").parts)
+    return ".".join(parts).removesuffix(".__init__")
+
+
 def in_order(graph: dict[str, set[str]]) -> list[list[str]]:
     """Storeys of the house from the ground up: each imports those below; raises if there is none.
 

@@ -232,8 +232,20 @@ def stronger_batches(case: Case, searches: Iterable[int]) -> list[Array]:
     ]
 
 
+class Verdict(NamedTuple):
+    """What is wrong with the certificate of a case, and whether it had a bound to be checked."""
+
+    said: list[str]
+    has_bound: bool
+
+
 def complaints(case: Case, searches: Iterable[int] = range(len(STRONGER))) -> list[str]:
     """What is wrong with the certificate of a case, given some of the stronger searches."""
+    return verdict(case, searches).said
+
+
+def verdict(case: Case, searches: Iterable[int]) -> Verdict:
+    """The same, with whether there was a bound."""
     options = {"seed": case.number, **case.options}
     batch = il.suggest(case.posterior, case.q, case.utility, **options)
     value, bound, fraction = batch.value, batch.upper_bound, batch.fraction
@@ -247,7 +259,8 @@ def complaints(case: Case, searches: Iterable[int] = range(len(STRONGER))) -> li
     if isinstance(case.utility, il.ProbabilityOfImprovement) and value > 1.0:
         said.append(f"a probability of {value}")
     if bound is None:
-        return [*said, f"fraction {fraction} without a bound"] if fraction is not None else said
+        extra = [f"fraction {fraction} without a bound"] if fraction is not None else []
+        return Verdict(said + extra, has_bound=False)
     if bound < value:
         said.append(f"bound {bound:.12g} below value {value:.12g}")
     if fraction is not None and not np.isclose(fraction, value / bound, rtol=1e-12):
@@ -257,10 +270,10 @@ def complaints(case: Case, searches: Iterable[int] = range(len(STRONGER))) -> li
         unit = abs(best) if fraction is not None else 1e-3 * np.abs(case.posterior.y).max()
         if best > bound + 1e-5 * unit:
             said.append(f"bound {bound:.8g} beaten by one query of {best:.8g}")
-        return said
+        return Verdict(said, has_bound=True)
     for i, X in enumerate(stronger_batches(case, searches)):
         other = value_of(case, X)
         if other.value > bound + 4.0 * other.error + 0.02 * size:
             said.append(f"bound {bound:.6g} beaten by batch {i}: {other.value:.6g}")
             break
-    return said
+    return Verdict(said, has_bound=True)

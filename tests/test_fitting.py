@@ -126,10 +126,38 @@ def test_constant_observations(n, value):
 @settings(max_examples=10)
 @given(seed=st.integers(0, 2**16))
 def test_duplicated_observations(seed):
+    """k values at a point say what their mean says with a k-th of the noise."""
     X, y = sample(10, 2, seed)
-    gp = il.fit(np.vstack([X, X, X]), np.concatenate([y, y, y]))
-    mean, _ = gp.condition(np.vstack([X, X, X]), np.concatenate([y, y, y])).marginals(X)
-    assert np.isfinite(mean).all()
+    k, rng = 3, np.random.default_rng(seed)
+    for spread in (0.0, 0.1):
+        values = y + spread * rng.standard_normal((k, 10))
+        repeated, told = np.tile(X, (k, 1)), values.ravel()
+        gp = il.fit(repeated, told)
+        posterior = gp.condition(repeated, told)
+        once = il.GaussianProcess(gp.kernel, gp.mean, gp.noise / k)
+        once = once.condition(X, values.mean(axis=0))
+        new = np.concatenate([X, rng.random((20, 2))])
+        size = told.std()
+        for ours, exact in zip(posterior.marginals(new), once.marginals(new), strict=True):
+            np.testing.assert_allclose(ours / size, exact / size, atol=1e-6)
+        # What the values say beyond their mean is how they spread around it.
+        within = ((values - values.mean(axis=0)) ** 2).sum() / gp.noise
+        apart = within + 10 * (k - 1) * np.log(2.0 * np.pi * gp.noise) + 10 * np.log(k)
+        exact = once.log_likelihood - 0.5 * apart
+        assert posterior.log_likelihood == pytest.approx(exact, rel=1e-6)
+        if spread:
+            # Twenty degrees of freedom: the estimate is within a factor of 3 of the truth.
+            assert 1 / 3 < gp.noise / spread**2 < 3
+        # The mode, as far as steps can tell: less noise there may not be where nothing spreads.
+        here = log_posterior(gp, repeated, told, il.Priors())
+        steps = 0.1 * np.concatenate([np.eye(4), -np.eye(4)])
+        for step in steps if spread else steps[:-1]:
+            factors = np.exp(step)
+            kernel = il.Matern52(
+                gp.kernel.lengthscales * factors[:2], gp.kernel.variance * factors[2]
+            )
+            other = il.GaussianProcess(kernel, gp.mean, gp.noise * factors[3])
+            assert here >= log_posterior(other, repeated, told, il.Priors()) - 1e-3
 
 
 def wave(n, d, seed):

@@ -88,8 +88,12 @@ def test_incremental(kernel, utility, log, sizes):
     assert_gradient(acquisition.value_and_grad, acquisition.value, X)
     for x in problem.pending:
         acquisition = acquisition.extend(x)
-        if np.isfinite(acquisition.value(X)).all():  # else every state is above the threshold
+        if np.isfinite(acquisition.value(X)).all():
             assert_gradient(acquisition.value_and_grad, acquisition.value, X)
+        else:  # nothing is left to be gained: all states hold a success
+            assert log
+            assert isinstance(utility, il.ProbabilityOfImprovement)
+            np.testing.assert_array_equal(acquisition.states.floor, 1.0)
 
 
 @given(sizes=problem_sizes(max_q=5))

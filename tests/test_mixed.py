@@ -87,10 +87,11 @@ def test_projection_keeps_discrete_values_and_is_the_nearest():
     projected = CUT.project(start)
     for x, p in zip(start, projected, strict=True):
         limits = [1.2 - x[1], 0.5 * x[1] - 0.1]  # from above and from below
-        if limits[1] <= limits[0]:
-            np.testing.assert_array_equal(p[1:], x[1:])
-            expected = np.clip(x[0], max(limits[1], 0.0), min(limits[0], 1.0))
-            assert p[0] == pytest.approx(expected, abs=1e-8)
+        assert limits[1] <= limits[0]  # as for all levels that the domain has
+        np.testing.assert_array_equal(p[1:], x[1:])
+        expected = np.clip(x[0], max(limits[1], 0.0), min(limits[0], 1.0))
+        assert p[0] == pytest.approx(expected, abs=1e-8)
+    assert (np.abs(projected[:, 0] - start[:, 0]) > 1e-3).any()
     assert is_valid(CUT, X)
 
 

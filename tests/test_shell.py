@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
 from innerloop.studies.command import Command
@@ -198,6 +198,6 @@ def test_what_is_printed_differs_by_the_value_only(shell, pieces, value):
     try:
         plain = printed(text, "7Q7", shell)
     except StudyError:
-        return
+        reject()  # hypothesis complains should nearly all texts be refused
     assert "INNERLOOP_PARAM" not in plain
     assert printed(text, value, shell) == plain.replace("7Q7", value)

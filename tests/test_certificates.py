@@ -11,9 +11,12 @@ from scipy.special import ndtr
 
 import innerloop as il
 from certificates import STRONGER, Case, complaints, random_case, verdict
+from innerloop.batches import certificate
 from innerloop.batches.chance import Chance
+from innerloop.batches.problem import Problem
 from innerloop.batches.states import States
 from innerloop.maximizers import MAXIMIZERS
+from innerloop.maximizers.budget import Meter
 from problems import KERNELS, make_problem
 
 CASES, PARTS = 2000, 20
@@ -115,6 +118,19 @@ def test_a_search_that_is_cut_short_shows_no_bound():
         assert cut.fraction is None
         whole = il.suggest(posterior, 3, budget=enough, seed=0, **options)
         assert whole.upper_bound >= whole.value
+
+
+@pytest.mark.parametrize("left", [63, 64, 65, 68])
+def test_a_search_for_the_bound_keeps_to_what_is_left(left):
+    """64 points are valued to find starts: what is left for the search after that is all it has."""
+    posterior = make_problem(n=8, d=2, seed=1).posterior
+    rng, meter = np.random.default_rng(0), Meter(il.Budget(evaluations=left))
+    problem = Problem(posterior, 1, np.zeros((0, 2)), il.make_domain(2), meter, rng, 16)
+    states = States.start(il.SimpleRegret(), (posterior,), np.zeros((1, 1)))
+    points = rng.random((64, 2))
+    effort, search = certificate.EFFORT, certificate.SEARCH
+    assert certificate._largest_gain(states, points, problem, effort, search) is None
+    assert meter.evaluations == (left if left >= 64 else 0)
 
 
 def test_no_budget_is_spent_on_imports():

@@ -125,18 +125,20 @@ def valued(monkeypatch):
 def test_budgets_of_evaluations_are_kept(maximizer, pending, evaluations, valued):
     """None is left uncounted, and none is spent beyond the budget, or the least that is taken."""
     mixed = il.make_domain(2, discrete=(il.Ordinal(0, 5),))
+    far = il.ExpectedImprovement(float(POSTERIOR.y.max()) + 8.0)
     options = {"pending": POINTS[:pending]} if pending else {}
     ways = ["default"] if maximizer is None else ["greedy", "joint"]
     if maximizer is not None:
         options |= {"maximizer": maximizer, "draws": 32}
     for way in ways:
-        for utility in ("EI", "PI", "SR", "KG") if maximizer else ("EI", "PI", "SR"):
+        # Improvements far out are not resolved by draws: then the default way has rounds too.
+        for utility in ("EI", "PI", "SR", "KG") if maximizer else ("EI", "far EI", "PI", "SR"):
             for q, domain, certify in ((1, None, True), (3, mixed, False), (4, None, True)):
                 valued.clear()
                 batch = il.suggest(
                     POSTERIOR,
                     q,
-                    ACQUISITIONS[utility],
+                    far if utility == "far EI" else ACQUISITIONS[utility],
                     way=way,
                     domain=domain,
                     budget=il.Budget(evaluations=evaluations, certify=certify),

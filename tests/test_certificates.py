@@ -129,7 +129,8 @@ def test_a_search_for_the_bound_keeps_to_what_is_left(left):
     states = States.start(il.SimpleRegret(), (posterior,), np.zeros((1, 1)))
     points = rng.random((64, 2))
     effort, search = certificate.EFFORT, certificate.SEARCH
-    assert certificate._largest_gain(states, points, problem, effort, search) is None
+    view = certificate._View(0.0, states, points, problem, effort, search, raises=True)
+    assert certificate._largest_gain(view) is None
     assert meter.evaluations == (left if left >= 64 else 0)
 
 

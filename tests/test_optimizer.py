@@ -700,3 +700,41 @@ def test_learning_step_by_step_finds_the_scaling_that_learning_at_once_finds(fun
     np.testing.assert_allclose(
         learned.gp.kernel.lengthscales, at_once.gp.kernel.lengthscales, rtol=0.1
     )
+
+
+def test_learning_happens_when_it_is_needed(monkeypatch):
+    """Points of the initial design fit nothing, and no posterior is conditioned twice."""
+    fitted, conditioned = [], []
+
+    def counting_fit(X, y, **settings):
+        fitted.append(len(y))
+        return il.fit(X, y, **settings)
+
+    def counting_condition(self, X, y):
+        conditioned.append((self.kernel.lengthscales.tobytes(), np.asarray(y).tobytes()))
+        return condition(self, X, y)
+
+    condition = il.GaussianProcess.condition
+    monkeypatch.setattr("innerloop.optimizer.learn.fit", counting_fit)
+    monkeypatch.setattr(il.GaussianProcess, "condition", counting_condition)
+    optimizer = il.Optimizer(il.Space({"x": il.Real(-1.0, 1.0)}), seed=0, initial=6)
+    for _ in range(6):
+        trial = optimizer.ask()
+        optimizer.tell(trial, trial.params["x"] ** 2)
+    assert fitted == conditioned == []
+
+    first = optimizer.ask(2)
+    assert set(fitted) == {6}
+    assert len(set(conditioned)) == len(conditioned) <= 2  # one for each scaling of the outputs
+    # The same results teach nothing more, whoever asks.
+    optimizer.ask(2)
+    optimizer.predict({"x": 0.1})
+    assert optimizer.best.value == min(t.value for t in optimizer.trials if t.value is not None)
+    assert set(fitted) == {6}
+    assert len(conditioned) <= 2
+
+    before = len(conditioned)
+    optimizer.tell(first[0], first[0].params["x"] ** 2)
+    optimizer.ask()
+    assert 7 in fitted
+    assert len(set(conditioned)) == len(conditioned) <= before + 3

@@ -161,10 +161,10 @@ def test_budgets_amount_to_what_they_say():
     ("settings", "asked"),
     [
         ({"maximizer": "innerloop", "form": "incremental"}, {}),
-        ({"maximizer": "adam"}, {"way": "greedy", "form": "joint", "maximizer": Adam(steps=8)}),
+        ({"maximizer": "adam"}, {"way": "greedy", "form": "joint", "maximizer": Adam(steps=1000)}),
         (
             {"maximizer": "adam", "parallelism": "joint"},
-            {"way": "joint", "form": "joint", "maximizer": Adam(steps=8)},
+            {"way": "joint", "form": "joint", "maximizer": Adam(steps=1000)},
         ),
         (
             {"maximizer": "cmaes", "form": "incremental"},

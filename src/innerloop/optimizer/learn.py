@@ -92,7 +92,7 @@ class Learned:
 
     def posterior(self, results: Results) -> Posterior:
         """The belief given all results; that of results it was learned from is at hand."""
-        if self.given is not None and self.given[0] is results:
+        if self.given is not None and self.given[0].values is results.values:
             return self.given[1]
         return _conditioned(results, self.outputs, self.gp)
 

@@ -273,8 +273,8 @@ class Optimizer(Book):
 
     def _learn(self) -> tuple[Results, Learned]:
         """The present results and what they teach, going on from what the last ask learned."""
-        key = (self._learned, tuple((t.id, t.value) for t in self._complete()))
-        if self._latest is None or self._latest[0] != key:
+        told = tuple((trial.id, trial.value) for trial in self._complete())
+        if self._latest is None or self._latest[0] != told:
             learned, results, settings = self._learned, self._results(), self._settings
             if learned is None or learned.is_due(len(results.values)):
                 learned = learn(
@@ -284,5 +284,6 @@ class Optimizer(Book):
                     kernel=settings.kernel,
                     seconds=settings.seconds,
                 )
-            self._latest = (key, results, learned.knowing(results))
-        return self._latest[1:]
+            self._latest = (told, results, learned.knowing(results))
+        _, results, learned = self._latest
+        return results._replace(failed=self._rows("failed")), learned

@@ -21,7 +21,7 @@ import pytest
 from commands import INNERLOOP
 from innerloop import Integer, Real, Space
 from innerloop.cli.studies import summary_of
-from innerloop.studies.errors import StorageError
+from innerloop.errors import StorageError
 from innerloop.studies.storage import open_storage
 from innerloop.studies.study import create_study, open_study
 

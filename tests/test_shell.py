@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
+from innerloop.errors import StudyError
 from innerloop.studies.command import Command
-from innerloop.studies.errors import StudyError
 
 FOUND = {os.path.realpath(shutil.which(shell) or ""): shell for shell in ("bash", "dash", "sh")}
 SHELLS = [shell for path, shell in FOUND.items() if Path(path).is_file()]

@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from innerloop import Choice, InputError, Integer, Optimizer, Real, Space
+from innerloop.errors import StorageError, StudyError
 from innerloop.run.loop import Pace
 from innerloop.studies.command import Command
-from innerloop.studies.errors import StorageError, StudyError
 from innerloop.studies.optimizers import optimizer_of
 from innerloop.studies.owners import is_dead, this_process
 from innerloop.studies.processes import Processes

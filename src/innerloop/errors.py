@@ -11,3 +11,11 @@ class InputError(InnerLoopError):
 
 class NumericalError(InnerLoopError):
     """A matrix could not be factorized within the jitter policy of `innerloop.linalg`."""
+
+
+class StudyError(InnerLoopError):
+    """A study, its database or its target cannot be used; the message is one line."""
+
+
+class StorageError(StudyError):
+    """The database did not do what it was asked to."""

@@ -31,8 +31,8 @@ def report(
 
 def write(study: Study, path: Path | str) -> None:
     """Write the report of a study."""
+    from innerloop.errors import StudyError
     from innerloop.report.report import write_report
-    from innerloop.studies.errors import StudyError
     from innerloop.studies.optimizers import optimizer_of
 
     optimizer = optimizer_of(study)
@@ -49,7 +49,7 @@ def dashboard(
     port: Annotated[int, typer.Option(help="Port to listen at.", min=1, max=65535)] = 8080,
 ) -> None:
     """Serve Optuna's dashboard of a database, if it is installed."""
-    from innerloop.studies.errors import StudyError
+    from innerloop.errors import StudyError
     from innerloop.studies.storage import open_storage
 
     try:

@@ -192,7 +192,7 @@ def demo(
 def _new_name() -> str:
     """A name for a study that is not there yet."""
     from innerloop.cli.studies import studies_in
-    from innerloop.studies.errors import StorageError
+    from innerloop.errors import StorageError
 
     try:
         taken = {study.name for study in studies_in(STORAGE)}

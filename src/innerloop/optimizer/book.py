@@ -4,20 +4,39 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, cast
+from functools import wraps
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
 from innerloop import checks
 from innerloop.errors import InputError
 from innerloop.optimizer.learn import Results
-from innerloop.optimizer.locked import locked
-from innerloop.optimizer.outcome import one_for_each, outcome
-from innerloop.optimizer.trials import Trial, point_of, tried
+from innerloop.optimizer.trials import Trial, one_for_each, outcome, point_of, tried
 from innerloop.space.space import Space
 from innerloop.types import Array
+
+_Method = TypeVar("_Method", bound=Callable[..., Any])
+
+
+def locked(method: _Method) -> _Method:
+    """The method of an object with a `_lock`, waiting while other threads are in such methods.
+
+    Args:
+        method: of that object.
+
+    Returns:
+        The method that waits.
+    """
+
+    @wraps(method)
+    def alone(self: Any, *args: Any, **kwargs: Any) -> Any:
+        with self._lock:
+            return method(self, *args, **kwargs)
+
+    return cast(_Method, alone)
 
 
 class Book:

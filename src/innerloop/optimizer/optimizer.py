@@ -19,9 +19,8 @@ from innerloop.batches.chance import Chance
 from innerloop.errors import InputError
 from innerloop.maximizers.maximizer import Maximizer
 from innerloop.optimizer import files
-from innerloop.optimizer.book import Book
+from innerloop.optimizer.book import Book, locked
 from innerloop.optimizer.learn import Learned, Results, learn
-from innerloop.optimizer.locked import locked
 from innerloop.optimizer.propose import designed, propose
 from innerloop.optimizer.settings import Settings, default_initial
 from innerloop.optimizer.trials import Prediction, Trial, tried

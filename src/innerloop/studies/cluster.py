@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
+from innerloop.errors import StudyError
 from innerloop.run.dask_client import DaskExecutor, connected
 from innerloop.studies.command import Command
-from innerloop.studies.errors import StudyError
 from innerloop.studies.targets import Evaluate, Function, load
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from innerloop.studies.errors import StudyError
+from innerloop.errors import StudyError
 from innerloop.studies.shell import MARK, Slot, expanding
 
 _TOKEN = re.compile(r"\{\{|\}\}|\{[^{}]*\}|[{}]|[^{}]+")

@@ -5,10 +5,9 @@ from __future__ import annotations
 import datetime
 from typing import Any
 
-from innerloop.errors import InputError
+from innerloop.errors import InputError, StudyError
 from innerloop.optimizer.optimizer import Optimizer
 from innerloop.optimizer.trials import Trial
-from innerloop.studies.errors import StudyError
 from innerloop.studies.records import Record
 from innerloop.studies.study import Study
 

@@ -16,8 +16,8 @@ from concurrent.futures import Future
 from contextlib import suppress
 from typing import Any
 
+from innerloop.errors import StudyError
 from innerloop.studies.command import Command
-from innerloop.studies.errors import StudyError
 from innerloop.studies.targets import Function, TargetError
 
 _WORKER = (sys.executable, "-m", "innerloop.studies.worker")

@@ -10,8 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple, TextIO
 
-from innerloop.errors import InputError
-from innerloop.studies.errors import StudyError
+from innerloop.errors import InputError, StudyError
 from innerloop.studies.study import Study
 
 # Ids of more digits are not those of trials, and may be more than Python reads.

@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from innerloop.studies.errors import StudyError
+from innerloop.errors import StudyError
 
 #: Stands for a placeholder in a text; nothing else in a command can be this character.
 MARK = "\0"

@@ -16,8 +16,8 @@ import sqlalchemy
 from optuna.storages import RDBStorage
 from sqlalchemy.engine import URL, make_url
 
+from innerloop.errors import StorageError
 from innerloop.integrations.optuna_private import engine_of
-from innerloop.studies.errors import StorageError
 
 # Seconds to wait for other processes that write to the same file, and for a server to answer.
 _PATIENCE, _CONNECTING = 60.0, 10

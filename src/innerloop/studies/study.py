@@ -15,12 +15,11 @@ from optuna.storages import RDBStorage
 from optuna.study import StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 
-from innerloop.errors import InputError
+from innerloop.errors import InputError, StudyError
 from innerloop.integrations.optuna_private import begin_trial, set_user_attr_once, trial_id_of
 from innerloop.integrations.optuna_space import take
 from innerloop.integrations.optuna_trials import LOST
 from innerloop.space.space import Space
-from innerloop.studies.errors import StudyError
 from innerloop.studies.owners import is_dead, this_process
 from innerloop.studies.records import ERROR, OWNER, Record, record_of
 from innerloop.studies.storage import open_storage, storage_errors

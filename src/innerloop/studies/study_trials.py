@@ -5,12 +5,11 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from innerloop.errors import InputError
+from innerloop.errors import InputError, StorageError, StudyError
 from innerloop.optimizer.trials import Trial, point_of
 from innerloop.run.outcomes import describe
 from innerloop.space.parameters import Plain
 from innerloop.space.space import Space
-from innerloop.studies.errors import StorageError, StudyError
 from innerloop.studies.records import Record
 from innerloop.studies.study import Study
 from innerloop.studies.targets import TargetError

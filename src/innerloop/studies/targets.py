@@ -11,10 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from innerloop.errors import InputError
-from innerloop.optimizer.outcome import as_number
+from innerloop.errors import InputError, StudyError
+from innerloop.optimizer.trials import as_number
 from innerloop.studies.command import Command
-from innerloop.studies.errors import StudyError
 
 Evaluate = Callable[[dict[str, Any]], float]
 

@@ -15,7 +15,7 @@ import threading
 import traceback
 from typing import IO, Any
 
-from innerloop.studies.errors import StudyError
+from innerloop.errors import StudyError
 from innerloop.studies.targets import Evaluate, TargetError, load, target_of
 
 

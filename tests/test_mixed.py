@@ -218,6 +218,23 @@ def test_exchange_keeps_to_its_budget():
         assert meter.evaluations <= evaluations
 
 
+def test_moves_that_seemed_to_help_and_do_not_end_a_search():
+    """On new draws at every evaluation, what was better at first may be worse together."""
+    rng = np.random.default_rng(1)
+
+    class Noise:
+        def value(self, X):
+            return rng.standard_normal(len(X))
+
+        def value_and_grad(self, X):
+            return self.value(X), np.zeros_like(X)
+
+    for seed in range(40):
+        starts = DOMAIN.sample(2, np.random.default_rng(seed))[:, None]
+        found = Exchange(BFGS(steps=1))(Allowance(Noise()), starts, DOMAIN, rng)
+        assert DOMAIN.contains(found.X.reshape(-1, DOMAIN.d)).all()
+
+
 def posterior_over(domain, n, seed):
     rng = np.random.default_rng(seed)
     X = domain.sample(n, rng)

@@ -6,6 +6,7 @@ import random
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -738,3 +739,24 @@ def test_learning_happens_when_it_is_needed(monkeypatch):
     optimizer.ask()
     assert 7 in fitted
     assert len(set(conditioned)) == len(conditioned) <= before + 3
+
+
+@pytest.mark.parametrize(
+    ("name", "way", "maximizer"),
+    [
+        ("optimizer_with_parallelism.json", None, None),
+        ("optimizer_with_joint_parallelism.json", "joint", "adam"),
+    ],
+)
+def test_files_of_earlier_versions_load(name, way, maximizer):
+    """Written when the way to fill a batch was called parallelism, and "lbfgs" meant the default."""
+    path = Path(__file__).parent / "files" / name
+    written = json.loads(path.read_text())["content"]
+    optimizer = il.Optimizer.load(path)
+    assert [trial.to_dict() for trial in optimizer.trials] == written["trials"]
+    assert (optimizer._settings.way, optimizer._settings.maximizer) == (way, maximizer)
+    assert optimizer.acquisition == written["settings"]["acquisition"]
+    known = [trial.params for trial in optimizer.trials]
+    for trial in optimizer.ask(2):
+        assert trial.params not in known
+        assert trial.prediction is not None

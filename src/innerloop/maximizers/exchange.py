@@ -133,5 +133,6 @@ def _best_of_each(owner: NDArray[np.intp], value: Array, size: int) -> NDArray[n
 def _distinct(sets: Array) -> Array:
     """Without repetitions: searches that have met go on as one."""
     same = (sets[:, None] == sets).all(axis=(2, 3))
-    distinct: Array = sets[np.argmax(same, axis=1) == np.arange(len(sets))]
+    before = np.tril(same, -1).any(axis=1)
+    distinct: Array = sets[~before]
     return distinct

@@ -749,7 +749,7 @@ def test_learning_happens_when_it_is_needed(monkeypatch):
     ],
 )
 def test_files_of_earlier_versions_load(name, way, maximizer):
-    """Written when the way to fill a batch was called parallelism, and "lbfgs" meant the default."""
+    """Written when ways were called parallelism, and "lbfgs" meant the default."""
     path = Path(__file__).parent / "files" / name
     written = json.loads(path.read_text())["content"]
     optimizer = il.Optimizer.load(path)

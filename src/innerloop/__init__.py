@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from innerloop.acquisition.entropy_search import EntropySearch
     from innerloop.acquisition.joint import Joint, expected_utility
     from innerloop.acquisition.knowledge_gradient import KnowledgeGradient
+    from innerloop.acquisition.outcomes import FeasibleImprovement, HypervolumeImprovement
     from innerloop.acquisition.utilities import (
         ExpectedImprovement,
         NoisyExpectedImprovement,
@@ -51,10 +52,12 @@ __all__ = [
     "Domain",
     "EntropySearch",
     "ExpectedImprovement",
+    "FeasibleImprovement",
     "FreshDraws",
     "FunctionDraws",
     "Gain",
     "GaussianProcess",
+    "HypervolumeImprovement",
     "Incremental",
     "InnerLoopError",
     "InputError",
@@ -100,6 +103,7 @@ _MODULES = {
     "acquisition.entropy_search": ("EntropySearch",),
     "acquisition.joint": ("Joint", "expected_utility"),
     "acquisition.knowledge_gradient": ("KnowledgeGradient",),
+    "acquisition.outcomes": ("FeasibleImprovement", "HypervolumeImprovement"),
     "acquisition.utilities": (
         "ExpectedImprovement",
         "NoisyExpectedImprovement",

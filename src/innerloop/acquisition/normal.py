@@ -19,6 +19,9 @@ _SQRT_2PI = np.sqrt(2.0 * np.pi)
 _DIRECT_UP_TO = 30.0
 # Beyond this, 1 - t mills(t) loses more digits than its series in 1 / t^2 does.
 _SERIES_FROM = 60.0
+# Logarithms of h that differ by less have lost too many digits in h(a) - h(b).
+_CLOSE = 1e-4
+_TINY = np.finfo(np.float64).tiny
 
 
 def phi(u: Array) -> Array:
@@ -126,3 +129,37 @@ def log_below(u: Array) -> tuple[Array, Array]:
     log_p = np.where(negative, log_density + np.log(ratio), np.log1p(-density * ratio))
     slope = np.where(negative, 1.0 / ratio, density / above)
     return log_p, slope
+
+
+def log_difference(a: Array, b: Array) -> tuple[Array, Array, Array]:
+    """log(h(a) - h(b)) for a > b, with two ratios to that difference, accurate far below zero.
+
+    h(a) - h(b) is the integral of Phi from b to a. b may be -inf, where h is 0. Close to each other
+    the values cancel, and the integral is its width times the integrand half way, up to the square
+    of their logarithms' difference.
+
+    Args:
+        a: any shape.
+        b: of the same shape, below a.
+
+    Returns:
+        log(h(a) - h(b)), (Phi(a) - Phi(b)) / (h(a) - h(b)) and (phi(a) - phi(b)) / (h(a) - h(b)).
+    """
+    log_a, below_a, density_a = log_positive_part(a)
+    finite = np.isfinite(b)
+    log_b, below_b, density_b = log_positive_part(np.where(finite, b, a))
+    log_share = np.where(finite, log_b - log_a, -np.inf)  # of h(b) in h(a), at most 0
+    share, rest = np.exp(log_share), -np.expm1(log_share)
+    close = log_share > -_CLOSE
+    rest = np.where(close, 1.0, rest)
+    value = log_a + np.log(rest)
+    below = (below_a - share * below_b) / rest
+    density = (density_a - share * density_b) / rest
+    if close.any():
+        middle = 0.5 * (a + np.where(close, b, a))
+        log_middle, slope = log_below(middle)
+        width = np.where(close, a - np.where(close, b, 0.0), 1.0)
+        value = np.where(close, np.log(np.maximum(width, _TINY)) + log_middle, value)
+        below = np.where(close, slope, below)
+        density = np.where(close, -middle * slope, density)
+    return value, below, density

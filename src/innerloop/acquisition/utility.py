@@ -57,6 +57,10 @@ class Utility(ABC):
     utility can do is said by its class attributes.
     """
 
+    outcomes: int = 1
+    """K, how many outcomes a query has; if several, arrays of them end in an axis of that size."""
+    objectives: int = 1
+    """How many of the outcomes are objectives; they come first."""
     empty: float = -np.inf
     """Utility of the empty batch; where that is finite, utilities are normalized (appendix A.3)."""
     most: float = np.inf
@@ -70,6 +74,8 @@ class Utility(ABC):
     """
     has_log_gain: bool = False
     """Whether `log_gain` is there."""
+    has_joint_form: bool = True
+    """Whether there is a Monte Carlo estimate of whole batches."""
     can_refine: bool = True
     """Whether joint ascent improves batches: not if the joint form is a relaxation."""
     holds_best: bool = False
@@ -201,8 +207,8 @@ class Utility(ABC):
         """Acquisition value of a single query, q = 1 (eq. 1).
 
         Args:
-            mean: of the outcome, (...).
-            var: its variance, (...).
+            mean: of the outcome, (...); with several outcomes, (..., K).
+            var: its variance, of the same shape.
 
         Returns:
             Values, (...).
@@ -210,6 +216,13 @@ class Utility(ABC):
         center = checks.floats("mean", mean)
         sd = np.sqrt(checks.non_negative("var", var))
         center, sd = np.broadcast_arrays(center, np.maximum(sd, _SMALLEST_SD))
+        if self.outcomes > 1:
+            K = self.outcomes
+            if center.ndim == 0 or center.shape[-1] != K:
+                raise InputError(f"mean must have shape (..., {K}), got {center.shape}")
+            center, sd = center.reshape(-1, 1, K), sd.reshape(-1, 1, K)
+            gain = self.gain(center, np.zeros_like(center), sd, self.nothing_held())
+            return gain.value.reshape(np.shape(mean)[:-1])
         one_state = center.reshape(-1, 1), np.zeros((center.size, 1)), sd.reshape(-1, 1)
         return self.gain(*one_state, self.nothing_held()).value.reshape(center.shape)
 

@@ -23,7 +23,7 @@ from scipy.special import log_ndtr, ndtr, ndtri_exp
 from innerloop import linalg
 from innerloop.acquisition.draws import reflected_sobol_normal
 from innerloop.acquisition.utility import Utility
-from innerloop.batches.problem import Problem
+from innerloop.batches.problem import Problem, draws_for
 from innerloop.batches.states import States
 from innerloop.types import Array
 
@@ -96,11 +96,29 @@ class Outlook:
 def gains_of(X: Array, utility: Utility, problem: Problem) -> Array:
     """What each query of X (q, d) adds to pending points and those before it: (q,)."""
     problem.meter.evaluations += 1
+    if utility.outcomes > 1:
+        return _gains_over_states(X, utility, problem)
     outlook = Outlook.of(X, utility, problem)
     bar = utility.bar(outlook.floor)
     if bar is None:
         return _plain_gains(outlook, problem.generator)
     return _gains_above(bar, outlook, problem.generator)
+
+
+def _gains_over_states(X: Array, utility: Utility, problem: Problem) -> Array:
+    """The expected gain of each query in closed form, over fantasies of those before it."""
+    fixed = len(problem.pending) + len(X)
+    z = draws_for(problem.posteriors, _STATES, fixed, problem.generator)
+    states = States.start(utility, problem.posteriors, z)
+    if len(problem.pending):
+        states = states.extend(problem.pending)
+    gains = []
+    for x in X[:, None]:
+        log_gain = states.gains(states.beliefs(x), log=True).value[0]
+        chance = 0.0 if problem.chance is None else float(problem.chance.log(x)[0][0])
+        gains.append(np.exp(np.logaddexp.reduce(log_gain) - np.log(log_gain.size) + chance))
+        states = states.extend(x, problem.successes(x, _STATES))
+    return np.array(gains)
 
 
 def _plain_gains(outlook: Outlook, generator: np.random.Generator) -> Array:

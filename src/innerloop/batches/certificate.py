@@ -18,16 +18,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from innerloop.acquisition.draws import reflected_sobol_normal
 from innerloop.acquisition.utility import Utility
-from innerloop.batches.problem import Filled, Problem
+from innerloop.batches.problem import Filled, Problem, draws_for
 from innerloop.batches.states import ALL, Incremental, States
 from innerloop.domain.domain import Domain
 from innerloop.maximizers.bfgs import BFGS
 from innerloop.maximizers.budget import Allowance
 from innerloop.maximizers.exchange import Exchange
 from innerloop.maximizers.starts import scatter
-from innerloop.surrogate.kernels import Kernel, ScaledPoints, squared_distances
+from innerloop.surrogate.kernels import ScaledPoints, squared_distances
 from innerloop.types import Array
 
 
@@ -200,8 +199,8 @@ def _largest_gain(view: _View) -> Top | None:
     with screen.spending(len(points)) as objective:
         rough = objective.value(points[:, None])
     order = np.argsort(-rough, kind="stable")[: effort.spread_from]
-    kernel = problem.posterior.gp.kernel
-    starts = points[order][spread_out(points[order], kernel, effort.starts)][:, None]
+    scales = problem.inverse_lengthscales
+    starts = points[order][spread_out(points[order], scales, effort.starts)][:, None]
     allowance = Allowance(view.objective(), problem.meter)
     if allowance.is_spent:
         return None
@@ -212,14 +211,15 @@ def _largest_gain(view: _View) -> Top | None:
     if allowance.cut_short:
         return None
     gain = float(np.exp(value[0])) if log else float(value[0])
-    has_bar = view.states.utility.bar(view.states.floor) is not None
-    error = gain * view.states.relative_error(X[0, 0], log=log) if has_bar else 0.0
+    utility = view.states.utility
+    is_drawn = utility.bar(view.states.floor) is not None or utility.outcomes > 1
+    error = gain * view.states.relative_error(X[0, 0], log=log) if is_drawn else 0.0
     return Top(X[0, 0], gain, error)
 
 
-def spread_out(points: Array, kernel: Kernel, number: int) -> list[int]:
+def spread_out(points: Array, inverse_lengthscales: Array, number: int) -> list[int]:
     """The first points (N, d) that are not close to an earlier one: one for every hill, or so."""
-    scaled = ScaledPoints((points - points[0]) * kernel.inverse_lengthscales(points.shape[1]))
+    scaled = ScaledPoints((points - points[0]) * inverse_lengthscales)
     apart = squared_distances(scaled, scaled) > _HILL**2
     free = np.ones(len(points), dtype=bool)
     chosen: list[int] = []
@@ -244,11 +244,11 @@ def _states(X: Array, utility: Utility, problem: Problem, moves: Array) -> State
     """Fantasy states of the pending points and a batch X (q, d), which may be empty."""
     p = len(problem.pending)
     fixed = np.concatenate([problem.pending, X])
-    z = reflected_sobol_normal(_STATES, max(len(fixed), 1), problem.generator)
+    z = draws_for(problem.posteriors, _STATES, max(len(fixed), 1), problem.generator)
     log_weights = None
     if len(moves):
         z, log_weights = _stretched(z, moves)
-    states = States.start(utility, (problem.posterior,), z, log_weights)
+    states = States.start(utility, problem.posteriors, z, log_weights)
     if not len(fixed):
         return states
     succeeds = problem.successes(X, _STATES)
@@ -260,11 +260,12 @@ def _states(X: Array, utility: Utility, problem: Problem, moves: Array) -> State
 def _moves(X: Array, utility: Utility, problem: Problem) -> Array:
     """The shortest moves of draws z (f,) by which pending points or X (q, d) meet the bar: (k, f).
 
-    None at all for utilities without a bar, or without anything that could meet it.
+    None at all for utilities without a bar, of several outcomes, or without anything that could
+    meet it.
     """
     p = len(problem.pending)
     fixed = np.concatenate([problem.pending, X])
-    if not (utility.has_log_gain and len(fixed)):
+    if not (utility.has_log_gain and len(fixed)) or utility.outcomes > 1:
         return np.zeros((0, len(fixed)))
     mean, factor = problem.posterior.unchecked_belief(fixed).paths
     bar = utility.bar(utility.nothing_held())
@@ -302,7 +303,7 @@ def _is_resolved(X: Array, utility: Utility, problem: Problem, moves: Array, rea
 
     Nor must there be so little variance that the jitter of fantasies blurs it.
     """
-    if not utility.has_log_gain:
+    if not utility.has_log_gain or utility.outcomes > 1:
         return True
     _, variance = problem.posterior.marginals(X)
     if len(moves) and (moves**2).sum(axis=1).min() > reach**2:

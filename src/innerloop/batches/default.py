@@ -117,7 +117,7 @@ def _local_maxima(
         log=rounds.log,
     )
     best = pool.points[: effort.spread_from]
-    starts = best[spread_out(best, problem.posterior.gp.kernel, effort.starts)][:, None]
+    starts = best[spread_out(best, problem.inverse_lengthscales, effort.starts)][:, None]
     allowance = Allowance(rounds.exact, problem.meter, _UNTIL_MAXIMA)
     search = problem.suited(SEARCH)
     return search(allowance, starts, problem.domain, problem.generator), pool
@@ -129,7 +129,7 @@ def _candidates(problem: Problem, maxima: Solution, pool: PointPool) -> Array:
     number = max(_NEIGHBOURS, _NEIGHBOURS_PER_QUERY * problem.q)
     # Better maxima get more neighbours, near and far in units of the lengthscales.
     chosen = tops[np.minimum(generator.geometric(0.3, number) - 1, len(tops) - 1)]
-    unit = 1.0 / problem.posterior.gp.kernel.inverse_lengthscales(problem.domain.d)
+    unit = 1.0 / problem.inverse_lengthscales
     reach = generator.random((number, 1)) / np.sqrt(problem.domain.d)
     around = chosen + reach * unit * generator.standard_normal(chosen.shape)
     spare = problem.domain.sample(problem.q, generator)  # never fewer than are needed

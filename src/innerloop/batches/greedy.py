@@ -115,7 +115,7 @@ class IncrementalRounds:
         self.log = utility.has_log_gain
         self._problem = problem
         z = problem.draw(len(problem.pending) + problem.q)
-        self.states = States.start(utility, (problem.posterior,), z)
+        self.states = States.start(utility, problem.posteriors, z)
         if len(problem.pending):
             self.states = self.states.extend(problem.pending)
 

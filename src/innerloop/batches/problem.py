@@ -27,7 +27,7 @@ class Problem:
     """A batch to be filled: q queries of a domain.
 
     Args:
-        posterior: the belief given the data.
+        posteriors: the beliefs given the data, one for each outcome.
         q: how many queries.
         pending: (p, d), points that are being evaluated.
         domain: where queries may lie.
@@ -35,9 +35,10 @@ class Problem:
         generator: for whatever is drawn at random.
         draws: fantasy states or Monte Carlo draws.
         chance: that evaluations succeed, if some failed.
+        objectives: how many of the outcomes are objectives; the others are constraints.
     """
 
-    posterior: Posterior
+    posteriors: tuple[Posterior, ...]
     q: int
     pending: Array
     domain: Domain
@@ -45,17 +46,35 @@ class Problem:
     generator: np.random.Generator
     draws: int
     chance: Chance | None = None
+    objectives: int = 1
+
+    @property
+    def posterior(self) -> Posterior:
+        """The belief over the first outcome."""
+        return self.posteriors[0]
 
     @property
     def taken(self) -> Array:
         """Queries that need not be made again: observed, pending or failed ones, (t, d)."""
         failed = self.pending[:0] if self.chance is None else self.chance.failed
-        return np.concatenate([self.posterior.X, self.pending, failed])
+        return np.concatenate([*(each.X for each in self.posteriors), self.pending, failed])
 
     @property
     def centers(self) -> Array:
-        """The best observations by posterior mean: (c, d)."""
-        return self.posterior.X[np.argsort(-self.posterior.fitted)[:_CENTERS]]
+        """The best observations by posterior mean, some of every outcome: (c, d)."""
+        share = -(-_CENTERS // len(self.posteriors))
+        best = []
+        for k, each in enumerate(self.posteriors):
+            worth = each.fitted if k < self.objectives else -each.fitted
+            best.append(each.X[np.argsort(-worth)[:share]])
+        return np.concatenate(best)
+
+    @property
+    def inverse_lengthscales(self) -> Array:
+        """Those of the outcome that varies fastest, by coordinate: (d,)."""
+        d = self.domain.d
+        scales = [each.gp.kernel.inverse_lengthscales(d) for each in self.posteriors]
+        return np.asarray(np.max(scales, axis=0))
 
     def suited(self, maximizer: Maximizer) -> Maximizer:
         """The maximizer for this domain: one that leaves discrete coordinates needs moves of them.
@@ -74,8 +93,8 @@ class Problem:
         return self.generator.random((states, len(points))) < np.exp(self.chance.log(points)[0])
 
     def draw(self, columns: int) -> Array:
-        """Base draws (m, columns)."""
-        return reflected_sobol_normal(self.draws, columns, self.generator)
+        """Base draws (m, columns), or (m, columns, K)."""
+        return draws_for(self.posteriors, self.draws, columns, self.generator)
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,6 +117,15 @@ class Filled:
     points: Array | None = None
     largest: tuple[float, ...] | None = None
     bound: float | None = None
+
+
+def draws_for(
+    posteriors: tuple[Posterior, ...], m: int, columns: int, generator: np.random.Generator
+) -> Array:
+    """Base draws (m, columns), or (m, columns, K) for K outcomes."""
+    K = len(posteriors)
+    z = reflected_sobol_normal(m, columns * K, generator)
+    return z if K == 1 else z.reshape(m, columns, K)
 
 
 def near(points: Array, taken: Array) -> NDArray[np.bool_]:

@@ -459,6 +459,8 @@ class Incremental:
 
     def _pulled_back(self, beliefs: Beliefs, gain: Gain, weights: Array | float) -> Array:
         """The gradient in the queries (R, 1, d): eq. 5, through every belief."""
+        if len(beliefs.sources) > 1 and not isinstance(weights, float):
+            weights = weights[..., None]  # the same for all outcomes
         d_shift = weights * gain.d_shift
         d_mean = (d_shift if gain.d_mean is gain.d_shift else weights * gain.d_mean).sum(axis=1)
         d_sd = (weights * gain.d_sd).sum(axis=1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -73,7 +73,7 @@ class Batch:
 
 
 def suggest(
-    posterior: Posterior,
+    posterior: Posterior | Sequence[Posterior],
     q: int,
     utility: Utility | Lookahead | None = None,
     *,
@@ -91,7 +91,8 @@ def suggest(
     """Choose the next q queries in the unit cube.
 
     Args:
-        posterior: the belief given the data.
+        posterior: the belief given the data; one for each outcome, objectives first, if the utility
+            is of several.
         q: how many queries.
         utility: by default expected improvement over the best posterior mean at an observation.
         way: "default", local maxima of the gain, a choice among them and joint ascent; "greedy",
@@ -114,18 +115,23 @@ def suggest(
     Returns:
         The queries, with their value, what each adds, and a bound on what any batch is worth.
     """
-    checks.instance("posterior", posterior, Posterior, "a Posterior")
-    q, d = checks.count("q", q), posterior.d
+    posteriors = _posteriors(posterior)
+    q, d = checks.count("q", q), posteriors[0].d
     if utility is None:
-        utility = ExpectedImprovement(float(posterior.fitted.max()))
+        utility = ExpectedImprovement(float(posteriors[0].fitted.max()))
     checks.instance(
         "utility", utility, Utility | Lookahead, "a Utility, EntropySearch or KnowledgeGradient"
     )
+    outcomes = utility.outcomes if isinstance(utility, Utility) else 1
+    if len(posteriors) != outcomes:
+        raise InputError(
+            f"{type(utility).__name__} is of {outcomes} outcomes, got {len(posteriors)} posteriors"
+        )
     generator = np.random.default_rng(seed)
     waiting = np.zeros((0, d)) if pending is None else checks.points("pending", pending, d)
     if isinstance(utility, Utility):
         if utility.holds_best:
-            waiting = np.concatenate([likely_best(posterior, generator), waiting])
+            waiting = np.concatenate([likely_best(posteriors[0], generator), waiting])
         elif len(waiting):
             utility = utility.with_pending()
     plan = _Plan.of(utility, way, form, maximizer, draws)
@@ -141,7 +147,17 @@ def suggest(
     with linalg.one_blas_thread():
         load_sobol()  # a budget is for the search, not for imports
         meter = Meter(limits)
-        problem = Problem(posterior, q, waiting, where, meter, generator, plan.draws, chance)
+        problem = Problem(
+            posteriors,
+            q,
+            waiting,
+            where,
+            meter,
+            generator,
+            plan.draws,
+            chance,
+            utility.objectives if isinstance(utility, Utility) else 1,
+        )
         with meter.holding_back(_APPRAISALS if isinstance(utility, Utility) else 0):
             filled = _filler(utility, plan, choice, problem)()
         gains, bound = filled.estimates, None
@@ -184,6 +200,12 @@ class _Plan:
                 "way='default' has searches and a form of its own: leave out maximizer and form, "
                 "or give way='greedy'"
             )
+        has_joint_form = not isinstance(utility, Utility) or utility.has_joint_form
+        if not has_joint_form and "joint" in (way, form):
+            raise InputError(
+                f"{type(utility).__name__} has no joint form: leave out form and way, or give "
+                "way='greedy'"
+            )
         if way is None:
             way = "default" if maximizer is None and form != "joint" else "greedy"
         closed = isinstance(utility, Utility) and way != "joint"
@@ -218,6 +240,19 @@ def _filler(
     if candidates is not None:
         return partial(choose_from, candidates, PlainGains(candidates, rounds, problem), problem)
     return partial(fill_greedily, rounds, plan.maximizer, problem)
+
+
+def _posteriors(given: Posterior | Sequence[Posterior]) -> tuple[Posterior, ...]:
+    """One posterior for each outcome."""
+    expected = "a Posterior, or one for each outcome"
+    posteriors = (given,) if isinstance(given, Posterior) else given
+    checks.instance("posterior", posteriors, Sequence, expected)
+    for each in posteriors:
+        checks.instance("posterior", each, Posterior, expected)
+    dimensions = {each.d for each in posteriors}
+    if len(dimensions) != 1:
+        raise InputError(f"posteriors must be over the same inputs, got dimensions {dimensions}")
+    return tuple(posteriors)
 
 
 def _domain(domain: Domain | None, d: int) -> Domain:

@@ -1,0 +1,337 @@
+"""Several outcomes: feasible and hypervolume improvement against brute force, and their batches."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.integrate import quad
+from scipy.special import log_ndtr
+
+import innerloop as il
+from innerloop.acquisition.boxes import boxes_of, cut
+from innerloop.acquisition.normal import log_difference, log_positive_part
+from innerloop.batches.states import Incremental, States
+
+DRAWS = 200_000
+
+
+# Differences of h
+
+
+@pytest.mark.parametrize("a", [-40.0, -30.0, -8.0, -1.0, 0.0, 0.7, 5.0, 60.0])
+@pytest.mark.parametrize("width", [1e-12, 1e-6, 1e-4, 1e-2, 1.0, 10.0, 300.0])
+def test_differences_of_h(a, width):
+    """log(h(a) - h(b)) is the logarithm of the integral of Phi from b to a."""
+    b = a - width
+    reach = min(a - b, 60.0)
+    area, _ = quad(lambda t: np.exp(log_ndtr(a - t) - log_ndtr(a)), 0.0, reach, limit=200)
+    if reach < a - b:
+        more, _ = quad(lambda t: np.exp(log_ndtr(a - t) - log_ndtr(a)), reach, a - b, limit=200)
+        area += more
+    value, below, density = log_difference(np.array([a]), np.array([b]))
+    assert value[0] == pytest.approx(log_ndtr(a) + np.log(area), rel=1e-7, abs=1e-7)
+    # Derivatives: when both ends move, and when the scale does.
+    step = 1e-4 * max(width, 1e-3)
+    if width >= 1e-2:
+        up = log_difference(np.array([a + step]), np.array([b + step]))[0]
+        down = log_difference(np.array([a - step]), np.array([b - step]))[0]
+        assert below[0] == pytest.approx((up[0] - down[0]) / (2 * step), rel=1e-3, abs=1e-5)
+    assert np.isfinite([value[0], below[0], density[0]]).all()
+
+
+def test_differences_of_h_without_a_lower_end():
+    a = np.array([-1e6, -30.0, 0.0, 8.0])
+    for ours, whole in zip(
+        log_difference(a, np.full(4, -np.inf)), log_positive_part(a), strict=True
+    ):
+        np.testing.assert_allclose(ours, whole)
+
+
+# Boxes
+
+
+@given(st.integers(2, 4), st.integers(0, 9), st.integers(0, 10_000))
+def test_boxes_are_what_is_not_dominated(M, P, seed):
+    rng = np.random.default_rng(seed)
+    front, reference = rng.random((P, M)).round(1), np.full(M, 0.15)
+    boxes = boxes_of(front, reference)
+    z = rng.random((500, M)) * 1.3
+    within = ((z[:, None] >= boxes[:, 0]) & (z[:, None] < boxes[:, 1])).all(axis=2).sum(axis=1)
+    dominated = (front >= z[:, None]).all(axis=2).any(axis=1)
+    strictly = (front > z[:, None]).all(axis=2).any(axis=1)
+    outside = (z < reference).any(axis=1)
+    assert (within[~outside & ~dominated] == 1).all()
+    assert (within[outside | strictly] == 0).all()
+
+
+@given(st.integers(2, 3), st.integers(0, 10_000))
+def test_cutting_state_by_state_is_cutting_one_by_one(M, seed):
+    rng = np.random.default_rng(seed)
+    reference, points = np.zeros(M), rng.random((4, 5, M))
+    points[2, 1] = -np.inf
+    together = np.broadcast_to(boxes_of(np.zeros((0, M)), reference), (5, 1, 2, M))
+    for each in points:
+        together = cut(together, each)
+    z = rng.random((300, M))
+    for state in range(5):
+        alone = boxes_of(points[np.isfinite(points[:, state, 0]), state], reference)
+        for boxes in (together[state], alone):
+            within = ((z[:, None] >= boxes[:, 0]) & (z[:, None] < boxes[:, 1])).all(axis=2)
+            assert within.sum(axis=1).max() <= 1
+        same = [
+            ((z[:, None] >= boxes[:, 0]) & (z[:, None] < boxes[:, 1])).all(axis=2).any(axis=1)
+            for boxes in (together[state], alone)
+        ]
+        np.testing.assert_array_equal(*same)
+
+
+# Values
+
+
+def feasible(Y, objectives):
+    return (Y[..., objectives:] <= 0.0).all(axis=-1)
+
+
+def improvement(threshold, Y):
+    """The feasible improvement of batches of outcomes (..., q, 1 + C), written out."""
+    values = np.where(feasible(Y, 1), np.maximum(Y[..., 0] - threshold, 0.0), 0.0)
+    return values.max(axis=-1)
+
+
+def volume(front, reference, Y):
+    """The volume that batches (N, q, M + C) add, by counting points of a lattice."""
+    M, ticks = len(reference), 40
+    sides = [np.linspace(r, 3.5, ticks + 1) for r in reference]
+    middles = np.stack(
+        np.meshgrid(*[(s[1:] + s[:-1]) / 2 for s in sides], indexing="ij"), axis=-1
+    ).reshape(-1, M)
+    cell = np.prod([s[1] - s[0] for s in sides])
+    free = middles[~(front[:, None] >= middles).all(axis=2).any(axis=0)]
+    objectives = np.where(feasible(Y, M)[..., None], Y[..., :M], -np.inf)
+    covered = (objectives[:, :, None] >= free).all(axis=3).any(axis=1)
+    return cell * covered.sum(axis=1)
+
+
+FRONT = np.array([[0.2, 1.0], [0.6, 0.7], [1.1, 0.1], [0.1, 0.2]])
+REFERENCE = np.array([-0.5, -0.4])
+UTILITIES = {
+    "improvement": il.FeasibleImprovement(0.4, 2),
+    "feasibility": il.FeasibleImprovement(None, 2),
+    "hypervolume": il.HypervolumeImprovement(FRONT, REFERENCE),
+    "constrained hypervolume": il.HypervolumeImprovement(FRONT, REFERENCE, constraints=1),
+    "three objectives": il.HypervolumeImprovement(
+        np.random.default_rng(0).random((5, 3)), np.full(3, -0.3)
+    ),
+    "no front": il.HypervolumeImprovement([], REFERENCE),
+}
+
+
+def written_out(name, Y):
+    """The utility of batches of outcomes (N, q, K)."""
+    utility = UTILITIES[name]
+    if name == "improvement":
+        return improvement(0.4, Y)
+    if name == "feasibility":
+        return feasible(Y, 1).any(axis=-1).astype(float)
+    return volume(utility.front, utility.reference, Y)
+
+
+@pytest.mark.parametrize("name", UTILITIES)
+def test_values_of_single_outcomes(name):
+    utility, rng = UTILITIES[name], np.random.default_rng(0)
+    number = 300
+    Y = rng.standard_normal((number, 1, utility.outcomes))
+    tolerance = 0.0 if "hypervolume" not in name and name != "no front" else 0.35
+    tolerance = 0.6 if name == "three objectives" else tolerance
+    np.testing.assert_allclose(utility.value(Y[:, 0]), written_out(name, Y), atol=tolerance)
+    difference = (utility.value(Y[:, 0]) - written_out(name, Y)).mean()
+    assert abs(difference) <= 0.05  # a lattice is right on average
+
+
+@pytest.mark.parametrize("name", UTILITIES)
+def test_expected_values_of_one_query(name):
+    utility, rng = UTILITIES[name], np.random.default_rng(1)
+    K = utility.outcomes
+    mean, var = 0.5 * rng.standard_normal((4, K)), 0.05 + rng.random((4, K))
+    found = utility.marginal(mean, var)
+    for i in range(4):
+        Y = mean[i] + np.sqrt(var[i]) * rng.standard_normal((DRAWS, K))
+        drawn = utility.value(Y)
+        error = 5.0 * drawn.std() / np.sqrt(DRAWS)
+        assert found[i] == pytest.approx(drawn.mean(), abs=error)
+
+
+def posteriors_of(K, d=2, n=8, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.random((n, d))
+    found = []
+    for k in range(K):
+        kernel = il.Matern52(np.full(d, 0.3 + 0.2 * k), 0.8 + 0.2 * k)
+        y = np.sin((3.0 + k) * X).sum(axis=1) - 0.4 * k
+        found.append(il.GaussianProcess(kernel, mean=float(y.mean()), noise=1e-3).condition(X, y))
+    return found
+
+
+def draws_of_outcomes(posteriors, X, number, seed):
+    """Outcomes (number, q, K) at a batch X (q, d)."""
+    rng, drawn = np.random.default_rng(seed), []
+    for posterior in posteriors:
+        belief = posterior.belief(X)
+        L = np.linalg.cholesky(belief.cov + 1e-10 * np.eye(len(X)))
+        drawn.append(belief.mean + rng.standard_normal((number, len(X))) @ L.T)
+    return np.stack(drawn, axis=-1)
+
+
+def exact_volume(utility, Y):
+    """The volume that batches (N, q, K) add, point after point."""
+    values = np.zeros(len(Y))
+    floor = utility.nothing_held()
+    for j in range(Y.shape[1]):
+        M = utility.objectives
+        boxes = np.broadcast_to(floor, (len(Y), *floor.shape[1:]))
+        inside = np.minimum(Y[:, j, None, :M], boxes[:, :, 1]) - boxes[:, :, 0]
+        full = (boxes[:, :, 1] > boxes[:, :, 0]).all(axis=2)
+        added = (np.maximum(inside, 0.0).prod(axis=2) * full).sum(axis=1)
+        values += np.where(feasible(Y[:, j], M), added, 0.0)
+        floor = utility.hold(floor, Y[None, :, j], np.zeros((1, 1, 1)))
+    return values
+
+
+def worth(name, posteriors, X, number=20_000, seed=5):
+    Y = draws_of_outcomes(posteriors, X, number, seed)
+    utility = UTILITIES[name]
+    if name in ("improvement", "feasibility"):
+        return written_out(name, Y).mean()
+    return exact_volume(utility, Y).mean()
+
+
+def test_volumes_of_batches_are_those_of_a_lattice():
+    Y = np.random.default_rng(3).standard_normal((300, 3, 3))
+    utility = UTILITIES["constrained hypervolume"]
+    found, counted = exact_volume(utility, Y), written_out("constrained hypervolume", Y)
+    assert np.abs(found - counted).max() < 0.4
+    assert abs((found - counted).mean()) < 0.03
+
+
+# Gradients and logarithms
+
+
+@pytest.mark.parametrize("log", [False, True])
+@pytest.mark.parametrize("name", UTILITIES)
+def test_gradients(name, log):
+    utility, rng = UTILITIES[name], np.random.default_rng(3)
+    posteriors = tuple(posteriors_of(utility.outcomes))
+    z = rng.standard_normal((8, 2, utility.outcomes))
+    states = States.start(utility, posteriors, z).extend(rng.random((2, 2))).still_open
+    objective, X = Incremental.of(states, log=log), rng.random((5, 1, 2))
+    value, grad = objective.value_and_grad(X)
+    np.testing.assert_allclose(value, objective.value(X))
+    for k in range(2):
+        step = np.zeros(2)
+        step[k] = 1e-6
+        slope = (objective.value(X + step) - objective.value(X - step)) / 2e-6
+        np.testing.assert_allclose(grad[:, 0, k], slope, rtol=1e-5, atol=1e-6)
+
+
+def test_logarithms_thirty_deviations_out():
+    """Nothing underflows: the logarithm of a product of tails is the sum of their logarithms."""
+    mean, sd = np.array([[[-30.0, 30.0]]]), np.ones((1, 1, 2))
+    gain = il.FeasibleImprovement(0.0, 1).log_gain(mean, np.zeros((1, 1, 2)), sd, np.zeros(1))
+    log_h = log_positive_part(np.array([-30.0]))[0]
+    assert gain.value[0, 0] == pytest.approx(log_h[0] + log_ndtr(-30.0), rel=1e-12)
+    mean = np.array([[[-30.0, -30.0]]])
+    utility = il.HypervolumeImprovement([], [0.0, 0.0])
+    gain = utility.log_gain(mean, np.zeros((1, 1, 2)), sd, utility.nothing_held())
+    assert gain.value[0, 0] == pytest.approx(2.0 * log_h[0], rel=1e-12)
+    # With a front, what is added far out lies next to its edges: at most what there is without.
+    utility = il.HypervolumeImprovement([[1.0, 1.0], [2.0, 0.5]], [0.0, 0.0])
+    with_front = utility.log_gain(mean, np.zeros((1, 1, 2)), sd, utility.nothing_held())
+    assert with_front.value[0, 0] < gain.value[0, 0]
+    assert all(np.isfinite(each).all() for each in with_front)
+
+
+@given(st.integers(2, 4), st.integers(0, 100_000))
+def test_volumes_are_monotone_and_submodular(M, seed):
+    rng = np.random.default_rng(seed)
+    for _ in range(25):
+        front, more = rng.random((3, M)), rng.random((2, M))
+        reference, y = np.full(M, -0.1), rng.random(M) * 1.2
+        few = il.HypervolumeImprovement(front, reference).value(y)
+        many = il.HypervolumeImprovement(np.vstack([front, more]), reference).value(y)
+        assert 0.0 <= many <= few + 1e-12
+
+
+# Batches
+
+
+@pytest.mark.parametrize("name", ["improvement", "feasibility", "constrained hypervolume"])
+@pytest.mark.parametrize("q", [1, 3])
+def test_suggested_batches_are_worth_what_they_say(name, q):
+    utility = UTILITIES[name]
+    posteriors = posteriors_of(utility.outcomes)
+    batch = il.suggest(posteriors, q, utility, seed=0)
+    value = worth(name, posteriors, batch.X)
+    assert batch.value == pytest.approx(value, rel=0.05, abs=0.01)
+    rng = np.random.default_rng(1)
+    others = [worth(name, posteriors, rng.random((q, 2)), 2000) for _ in range(100)]
+    assert value >= max(others)
+    assert batch.upper_bound >= 0.98 * value  # which is drawn
+    assert 0.5 < batch.fraction <= 1.0
+
+
+@pytest.mark.parametrize("name", ["improvement", "hypervolume", "constrained hypervolume"])
+@pytest.mark.parametrize("seed", range(4))
+def test_bounds_are_not_below_the_best_pair_of_a_grid(name, seed):
+    utility = UTILITIES[name]
+    posteriors = posteriors_of(utility.outcomes, d=1, n=5, seed=seed)
+    batch = il.suggest(posteriors, 2, utility, seed=seed)
+    grid = np.linspace(0.0, 1.0, 16)[:, None]
+    Y = draws_of_outcomes(posteriors, grid, 1000, seed)
+    best = 0.0
+    for i in range(16):
+        for j in range(i):
+            pair = Y[:, [i, j]]
+            plain = improvement(0.4, pair) if name == "improvement" else exact_volume(utility, pair)
+            best = max(best, float(plain.mean()))
+    assert batch.upper_bound >= 0.97 * best
+    assert batch.value >= 0.9 * best
+
+
+def test_candidates_pending_domains_and_budgets():
+    utility = UTILITIES["constrained hypervolume"]
+    posteriors = posteriors_of(3)
+    rng = np.random.default_rng(0)
+    candidates = rng.random((40, 2))
+    chosen = il.suggest(posteriors, 2, utility, candidates=candidates, seed=0)
+    means, variances = zip(*(each.marginals(candidates) for each in posteriors), strict=True)
+    alone = utility.marginal(np.stack(means, axis=-1), np.stack(variances, axis=-1))
+    np.testing.assert_array_equal(chosen.X[0], candidates[np.argmax(alone)])
+    assert chosen.upper_bound >= chosen.value
+
+    beside = il.suggest(posteriors, 2, utility, pending=chosen.X, seed=0)
+    assert beside.value < il.suggest(posteriors, 2, utility, seed=0).value
+
+    levels = il.make_domain(2, discrete=(il.Ordinal(0, 4),))
+    mixed = il.suggest(posteriors, 2, utility, domain=levels, seed=0)
+    np.testing.assert_allclose(mixed.X[:, 0] * 3, np.round(mixed.X[:, 0] * 3))
+
+    few = il.suggest(posteriors, 2, utility, budget=il.Budget(evaluations=300), seed=0)
+    assert few.evaluations <= 300
+
+
+def test_what_makes_no_sense_is_refused():
+    posteriors = posteriors_of(2)
+    with pytest.raises(il.InputError, match="is of 3 outcomes, got 2 posteriors"):
+        il.suggest(posteriors, 1, il.FeasibleImprovement(0.0, 2))
+    with pytest.raises(il.InputError, match="is of 1 outcomes, got 2 posteriors"):
+        il.suggest(posteriors, 1)
+    with pytest.raises(il.InputError, match="no joint form"):
+        il.suggest(posteriors, 2, il.HypervolumeImprovement(FRONT, REFERENCE), way="joint")
+    with pytest.raises(il.InputError, match="over the same inputs"):
+        il.suggest([posteriors[0], posteriors_of(1, d=3)[0]], 1, il.FeasibleImprovement(0.0))
+    with pytest.raises(il.InputError, match="2 objectives or more"):
+        il.HypervolumeImprovement([], [0.0])
+    with pytest.raises(il.InputError, match=r"front must have shape \(P, 2\)"):
+        il.HypervolumeImprovement([[1.0, 2.0, 3.0]], [0.0, 0.0])
+    with pytest.raises(il.InputError, match="constraints must be an integer of 1 or more"):
+        il.FeasibleImprovement(0.0, 0)

@@ -61,3 +61,14 @@ def boxes_of(front: Array, reference: Array) -> Array:
         boxes = cut(boxes, point[None])
     whole: Array = boxes[0]
     return whole
+
+
+def volume(points: Array, reference: Array) -> float:
+    """The volume between points (P, M) and a reference (M,) below them."""
+    boxes: Array = above(reference)[None]
+    total = 0.0
+    for point in points[np.argsort(-points[:, 0], kind="stable")]:
+        inside = np.minimum(point, boxes[0, :, 1]) - boxes[0, :, 0]
+        total += float(np.maximum(inside, 0.0).prod(axis=1).sum())
+        boxes = cut(boxes, point[None])
+    return total

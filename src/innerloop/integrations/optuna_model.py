@@ -16,6 +16,7 @@ from innerloop.integrations.optuna_learning import SharedLearning
 from innerloop.integrations.optuna_space import internal, parameter_of
 from innerloop.integrations.optuna_trials import Known, is_lost, known_of, outcome_of
 from innerloop.optimizer.learn import Learned, Results
+from innerloop.optimizer.models import OneOutcome
 from innerloop.optimizer.propose import propose
 from innerloop.optimizer.settings import Settings
 from innerloop.optimizer.trials import Trial
@@ -214,8 +215,8 @@ class SpaceModel:
             domain=self.space.domain(held) if held else self._domain,
             everything=self._everything,
             drawn=0,
-            results=taught.results,
-            learned=taught.learned,
+            told=len(taught.results.values),
+            model=OneOutcome(taught.results, taught.learned),
             tried=[place.trial for place in tried],
             pending=self._rows(pending),
             started=started,
@@ -251,8 +252,8 @@ class SpaceModel:
             domain=self._domain,
             everything=self._everything,
             drawn=number,
-            results=self._results((), 1.0),
-            learned=None,
+            told=0,
+            model=None,
             tried=[place.trial for place in tried],
             pending=self._rows(pending),
             started=started,

@@ -21,8 +21,8 @@ from innerloop.types import Array
 
 #: "ei" integrates over the unknown best where there is noise.
 ACQUISITIONS = ("ei", "pi", "sr", "ucb", "es", "kg")
-# Smaller improvements, in units of the spread of the values, are not worth a trial: look elsewhere.
-_WORTHWHILE = 1e-6
+#: Smaller improvements, in units of the spread of the values, are not worth a trial.
+WORTHWHILE = 1e-6
 # Where entropy search and knowledge gradient look for the optimum: the best observations and a
 # spread of points.
 _BEST, _SPREAD = 8, 24
@@ -52,9 +52,9 @@ def acquisition(
         return name
     best = float(posterior.fitted.max())
     if name == "ei":
-        return NoisyExpectedImprovement() if noisy else ExpectedImprovement(best + _WORTHWHILE)
+        return NoisyExpectedImprovement() if noisy else ExpectedImprovement(best + WORTHWHILE)
     if name == "pi":
-        return ProbabilityOfImprovement(best + _WORTHWHILE)
+        return ProbabilityOfImprovement(best + WORTHWHILE)
     if name == "sr":
         return SimpleRegret()
     if name == "ucb":

@@ -13,8 +13,16 @@ import numpy as np
 
 from innerloop import checks
 from innerloop.errors import InputError
+from innerloop.optimizer.goals import Goals
 from innerloop.optimizer.learn import Results
-from innerloop.optimizer.trials import Trial, one_for_each, outcome, point_of, tried
+from innerloop.optimizer.trials import (
+    Trial,
+    one_for_each,
+    outcome,
+    point_of,
+    tried,
+    with_outcomes,
+)
 from innerloop.space.space import Space
 from innerloop.types import Array
 
@@ -44,11 +52,12 @@ class Book:
 
     Args:
         space: where the points lie.
+        goals: what is told of them.
     """
 
-    def __init__(self, space: Space) -> None:
+    def __init__(self, space: Space, goals: Goals) -> None:
         checks.instance("space", space, Space, "a Space")
-        self.space = space
+        self.space, self.goals = space, goals
         self._lock = threading.RLock()
         self._trials: list[Trial] = []
         self._points: list[Array] = []
@@ -132,7 +141,8 @@ class Book:
             The trial as it is now, or a list of them.
         """
         if isinstance(trial, str | bytes) or not hasattr(trial, "__len__"):
-            told = outcome(self._known(cast("Trial | int", trial)), value, state, noise_sd, error)
+            known_one = self._known(cast("Trial | int", trial))
+            told = self._told(known_one, value, state, noise_sd, error)
             self._trials[told.id] = told
             return told
         known = [self._known(each) for each in cast("Sequence[Trial | int]", trial)]
@@ -141,7 +151,7 @@ class Book:
         values = one_for_each("value", value, len(known))
         sds = one_for_each("noise_sd", noise_sd, len(known))
         several = [
-            outcome(each, v, state, sd, error)
+            self._told(each, v, state, sd, error)
             for each, v, sd in zip(known, values, sds, strict=True)
         ]
         for told in several:
@@ -172,7 +182,7 @@ class Book:
         """
         checked = self.space.check(params)
         trial = Trial(len(self._trials), checked)
-        told = outcome(trial, value, state, noise_sd, error)
+        told = self._told(trial, value, state, noise_sd, error)
         return self._append(told, self.space.encode(checked))
 
     def __getstate__(self) -> dict[str, Any]:
@@ -187,6 +197,23 @@ class Book:
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
         self._lock = threading.RLock()
+
+    def _told(
+        self, trial: Trial, value: Any, state: str, noise_sd: Any, error: str | None
+    ) -> Trial:
+        """A trial with its outcome, or with some of several."""
+        goals = self.goals
+        if not goals.is_plain and state == "complete":
+            if noise_sd is not None:
+                raise InputError(
+                    "of several outcomes, noise is told with each: {name: (value, noise_sd)}"
+                )
+            return with_outcomes(trial, value, goals.names, len(goals.objectives))
+        if isinstance(value, Mapping):
+            if set(value) != set(goals.names):
+                raise InputError(f"outcomes are {list(goals.names)}, got {dict(value)!r}")
+            value = value[goals.names[0]]
+        return outcome(trial, value, state, noise_sd, error)
 
     def _append(self, trial: Trial, x: Array) -> Trial:
         """Put a trial on record, with its encoded point (d,)."""
@@ -238,5 +265,18 @@ class Book:
             X=self._rows("complete"),
             values=np.array([trial.value for trial in complete], dtype=np.float64),
             noise_sd=np.array([trial.noise_sd for trial in complete], dtype=np.float64),
+            failed=self._rows("failed"),
+        )
+
+    def _results_of(self, name: str) -> tuple[tuple[int, ...], Results]:
+        """The trials that have one of several outcomes, by id, and what was told of it."""
+        having = [t for t in self._trials if t.state != "cancelled" and name in (t.outcomes or {})]
+        noise = [(trial.noise_sds or {}).get(name) for trial in having]
+        X = np.array([self._points[trial.id] for trial in having]).reshape(-1, self.space.d)
+        values = [(trial.outcomes or {})[name] for trial in having]
+        return tuple(trial.id for trial in having), Results(
+            X=X,
+            values=np.array(values, dtype=np.float64),
+            noise_sd=np.array(noise, dtype=np.float64),
             failed=self._rows("failed"),
         )

@@ -6,13 +6,14 @@ import copy
 import os
 import secrets
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, overload
+from typing import Any, TypedDict, Unpack, cast, overload
 
 import numpy as np
 
 from innerloop import checks, linalg
+from innerloop.acquisition.boxes import volume
 from innerloop.acquisition.lookahead import Lookahead
 from innerloop.acquisition.utility import Utility
 from innerloop.batches.chance import Chance
@@ -20,13 +21,24 @@ from innerloop.errors import InputError
 from innerloop.maximizers.maximizer import Maximizer
 from innerloop.optimizer import files
 from innerloop.optimizer.book import Book, locked
+from innerloop.optimizer.goals import DIRECTIONS, Goals, non_dominated
 from innerloop.optimizer.learn import Learned, Results, learn
+from innerloop.optimizer.models import OneOutcome, SeveralOutcomes
 from innerloop.optimizer.propose import designed, propose
 from innerloop.optimizer.settings import Settings, default_initial
-from innerloop.optimizer.trials import Prediction, Trial, tried
+from innerloop.optimizer.trials import Forecast, Prediction, Trial, tried
 from innerloop.space.space import Space
 from innerloop.surrogate.gaussian_process import Posterior
 from innerloop.surrogate.kernels import Kernel, Matern52
+
+
+class SearchSettings(TypedDict, total=False):
+    """How batches are searched for; see `Optimizer`."""
+
+    form: str | None
+    way: str | None
+    maximizer: str | Maximizer | None
+    seconds: float | None
 
 
 class Optimizer(Book):
@@ -37,19 +49,24 @@ class Optimizer(Book):
 
     Args:
         space: what to choose from.
-        direction: "minimize" or "maximize".
+        direction: "minimize" or "maximize", of the one objective if it has no name.
+        objectives: names of what is optimized, with "minimize" or "maximize"; with several, what is
+            sought is their front.
+        outcome_constraints: limits of other outcomes, such as "impurity <= 2", "accuracy >= 0.9"
+            or "latency <= 1.1 * trial 0". Outcomes are modelled as independent of each other.
+        reference: of several objectives, the worst value of interest of each by name; by default
+            below the worst of the front by a tenth of its range.
         seed: makes everything repeatable, also across `save` and `load`; drawn at random if None.
         initial: Sobol points to start from, by default some that suit the space.
         acquisition: "ei", "pi", "sr", "ucb", "es" or "kg"; or a `Utility` or the like, of values
-            as the model sees them: larger is better, with mean 0 and standard deviation 1.
-        form: as in `innerloop.suggest`.
-        way: as in `innerloop.suggest`.
-        maximizer: as in `innerloop.suggest`, a name or an instance.
+            as the model sees them: larger is better, with mean 0 and standard deviation 1. Several
+            outcomes have their own.
         kernel: the class of kernel that the model has, such as `Matern52`.
-        seconds: about how long an ask may take, fits included; by default until searches converge,
-            which for each point that is asked for takes milliseconds, tens of them with "kg" and
-            "es", and some hundred with "es" where parameters are discrete.
         expire: seconds after which a pending trial is given up.
+        search: `form`, `way` and `maximizer` as in `innerloop.suggest`; and `seconds`, about how
+            long an ask may take, fits included, by default until searches converge, which for each
+            point that is asked for takes milliseconds, tens of them with "kg" and "es", and some
+            hundred with "es" where parameters are discrete.
     """
 
     def __init__(
@@ -57,34 +74,39 @@ class Optimizer(Book):
         space: Space,
         *,
         direction: str = "minimize",
+        objectives: Mapping[str, str] | None = None,
+        outcome_constraints: Sequence[str] = (),
+        reference: Mapping[str, float] | None = None,
         seed: int | None = None,
         initial: int | None = None,
         acquisition: str | Utility | Lookahead = "ei",
-        form: str | None = None,
-        way: str | None = None,
-        maximizer: str | Maximizer | None = None,
         kernel: type[Kernel] = Matern52,
-        seconds: float | None = None,
         expire: float | None = None,
+        **search: Unpack[SearchSettings],
     ) -> None:
-        super().__init__(space)
+        checks.one_of("direction", direction, tuple(DIRECTIONS))
+        goals = Goals.of(objectives, outcome_constraints, reference, direction)
+        super().__init__(space, goals)
+        unknown = [name for name in search if name not in SearchSettings.__annotations__]
+        if unknown:
+            raise TypeError(f"Optimizer got an unexpected keyword argument {unknown[0]!r}")
+        is_usual = goals.is_plain and objectives is None
         self._settings = Settings(
-            direction=direction,
+            direction=next(iter(goals.objectives.values())),
             seed=secrets.randbits(32) if seed is None else seed,
             acquisition=acquisition,
-            form=form,
-            way=way,
-            maximizer=maximizer,
             kernel=kernel,
-            seconds=seconds,
             initial=default_initial(len(space.varying)) if initial is None else initial,
             expire=expire,
+            goals=None if is_usual else goals,
+            **search,
         )
         self._domain = space.domain()
         self._everything = space.everything()
         self._drawn = 0  # points taken from the Sobol sequence
-        self._learned: Learned | None = None  # at the last ask that needed it
-        self._latest: tuple[object, Results, Learned] | None = None  # from the present results
+        # What was learned at the last ask that needed it, by outcome; and from the present results.
+        self._learned: dict[str, Learned] = {}
+        self._latest: tuple[object, OneOutcome | SeveralOutcomes] | None = None
 
     @property
     def direction(self) -> str:
@@ -104,16 +126,60 @@ class Optimizer(Book):
     @property
     @locked
     def best(self) -> Trial:
-        """The complete trial with the best value; under noise, with the best posterior mean."""
+        """The complete trial with the best value among those that are within all limits.
+
+        Under noise, of one objective without limits, that with the best posterior mean.
+        """
         complete = self._complete()
         if not complete:
             raise InputError("there is no best trial: none has been told a value yet")
-        results, learned = self._learn()
-        if learned.is_noisy(results):
-            grades = learned.posterior(results).fitted
-        else:
-            grades = self._settings.sign * results.values
-        return complete[int(np.argmax(grades))]
+        if self.goals.is_plain:
+            model = self._one_outcome()
+            results, learned = model.results, model.learned
+            if learned.is_noisy(results):
+                grades = learned.posterior(results).fitted
+            else:
+                grades = self._settings.sign * results.values
+            return complete[int(np.argmax(grades))]
+        if len(self.goals.objectives) > 1:
+            raise InputError("there are several objectives, and no best trial: see `front`")
+        if not self.front:
+            raise InputError("there is no best trial: none is within all limits yet")
+        return self.front[0]
+
+    @property
+    @locked
+    def front(self) -> tuple[Trial, ...]:
+        """Complete trials within all limits that no other one beats in all objectives.
+
+        Of one objective, the best trial.
+        """
+        if self.goals.is_plain:
+            return (self.best,) if self._complete() else ()
+        feasible = [t for t in self._complete() if self.goals.feasible(t, self._trials)]
+        return tuple(feasible[i] for i in non_dominated(self.goals.wanted(feasible)))
+
+    @locked
+    def hypervolume(self, reference: Mapping[str, float] | None = None) -> float:
+        """The volume between the front and a reference, in the units of the objectives.
+
+        Args:
+            reference: the worst value of interest of each objective; by default that of the
+                optimizer.
+
+        Returns:
+            The volume, 0 without a front.
+        """
+        goals = self.goals
+        if reference is not None:
+            goals = Goals.of(goals.objectives, (), reference)
+        points = goals.wanted(self.front) if not self.goals.is_plain else np.zeros((0, 1))
+        if len(goals.objectives) < 2:
+            raise InputError("a hypervolume needs several objectives")
+        if not len(points):
+            return 0.0
+        worst = goals.reference_of(points, goals.wanted(self._complete()))
+        return volume(points, worst)
 
     @property
     @locked
@@ -145,10 +211,11 @@ class Optimizer(Book):
             started = time.perf_counter()
             self.expire()
             told = sum(trial.state == "complete" for trial in self._trials)
+            model = None
+            # Nothing needs to be learned for points of the initial design.
             if designed(number, self._settings, self._drawn, told) < number:
-                results, self._learned = self._learn()
-            else:  # nothing needs to be learned for points of the initial design
-                results = self._results()
+                model = self._model()
+                self._learned = self._kept_of(model)
             proposal = propose(
                 number,
                 space=self.space,
@@ -156,8 +223,8 @@ class Optimizer(Book):
                 domain=self.space.domain(fixed) if fixed else self._domain,
                 everything=self._everything,
                 drawn=self._drawn,
-                results=results,
-                learned=self._learned,
+                told=told,
+                model=model,
                 tried=self._trials,
                 pending=self._rows("pending"),
                 started=started,
@@ -168,19 +235,29 @@ class Optimizer(Book):
         return asked[0] if n is None else asked
 
     @locked
-    def predict(self, params: Mapping[str, Any]) -> Prediction:
-        """What is expected of the function at a point, without noise: mean and sd.
+    def predict(self, params: Mapping[str, Any]) -> Prediction | Forecast:
+        """What is expected of the function at a point, without noise.
 
         With few results sd is often too small; see `Prediction`.
 
         Args:
-            params: values by name.
+            params: the point.
 
         Returns:
-            Mean and sd in the units of the values.
+            Mean and standard deviation; of several outcomes those of each, and the chance that all
+            limits are met.
         """
-        x = self.space.encode(self.space.check(params))
-        return self.learned.outputs.predictions(*self.posterior.marginals(x[None]))[0]
+        x = self.space.encode(self.space.check(params))[None]
+        if not self._complete():
+            raise InputError("nothing has been learned: no trial has been told a value yet")
+        model = self._model()
+        if model is None:
+            raise InputError("nothing has been learned: some outcome has not been told yet")
+        expected = model.predictions(x)[0]
+        if isinstance(expected, Prediction):
+            return expected
+        chance = model.chance_of_feasibility(x) if isinstance(model, SeveralOutcomes) else [1.0]
+        return Forecast(expected, float(chance[0]))
 
     @property
     @locked
@@ -188,20 +265,20 @@ class Optimizer(Book):
         """What the results so far have taught: the scaling of outputs and hyperparameters."""
         if not self._complete():
             raise InputError("nothing has been learned: no trial has been told a value yet")
-        return self._learn()[1]
+        return self._one_outcome().learned
 
     @property
     @locked
     def posterior(self) -> Posterior:
         """The belief over points of the unit cube, in the scaling of `learned.outputs`."""
-        return self.learned.posterior(self._learn()[0])
+        return self.learned.posterior(self._one_outcome().results)
 
     @property
     @locked
     def chance(self) -> Chance | None:
         """The chance that trials succeed, over points of the unit cube; None if none has failed."""
-        results = self._results()
-        return Chance.of(results.X, results.failed) if len(results.failed) else None
+        failed = self._rows("failed")
+        return Chance.of(self._rows("complete"), failed) if len(failed) else None
 
     @locked
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -217,7 +294,7 @@ class Optimizer(Book):
                 "settings": self._settings.to_dict(),
                 "trials": [trial.to_dict() for trial in self._trials],
                 "drawn": self._drawn,
-                "learned": None if self._learned is None else self._learned.to_dict(),
+                "learned": self._learned_to_dict(),
             },
         )
 
@@ -233,12 +310,16 @@ class Optimizer(Book):
         """
         content = files.read(path)
         try:
+            settings = Settings.from_dict(content["settings"])
             optimizer = cls(Space.from_dict(content["space"]))
-            optimizer._settings = Settings.from_dict(content["settings"])
+            optimizer._settings = settings
+            optimizer.goals = settings.goals or Goals.of(None, direction=settings.direction)
             optimizer._replace_all([Trial.from_dict(data) for data in content["trials"]])
             optimizer._drawn = content["drawn"]
-            if content["learned"] is not None:
-                optimizer._learned = Learned.from_dict(content["learned"])
+            learned = content["learned"]
+            if learned is not None:
+                by_name = learned if "gp" not in learned else {optimizer.goals.names[0]: learned}
+                optimizer._learned = {n: Learned.from_dict(each) for n, each in by_name.items()}
         except (KeyError, TypeError, InputError) as error:
             raise InputError(f"{path} does not hold an optimizer: {error}") from error
         return optimizer
@@ -270,19 +351,60 @@ class Optimizer(Book):
         if self._settings.expire is not None:
             self._expire(self._settings.expire)
 
-    def _learn(self) -> tuple[Results, Learned]:
+    def _learned_to_dict(self) -> dict[str, Any] | None:
+        """What the last ask learned, ready for JSON; that of one objective without its name."""
+        plain = {name: each.to_dict() for name, each in self._learned.items()}
+        if not plain:
+            return None
+        return plain[self.goals.names[0]] if self.goals.is_plain else plain
+
+    def _kept_of(self, model: OneOutcome | SeveralOutcomes | None) -> dict[str, Learned]:
+        """What a model has learned, by outcome, to go on from at the next ask."""
+        if isinstance(model, OneOutcome):
+            return {self.goals.names[0]: model.learned}
+        return self._learned if model is None else dict(model.learned)
+
+    def _model(self) -> OneOutcome | SeveralOutcomes | None:
+        """What the present results teach; None as long as some outcome has not been told."""
+        return self._one_outcome() if self.goals.is_plain else self._several_outcomes()
+
+    def _one_outcome(self) -> OneOutcome:
         """The present results and what they teach, going on from what the last ask learned."""
+        if not self.goals.is_plain:
+            raise InputError("there are several outcomes: see `predict`")
         told = tuple((trial.id, trial.value) for trial in self._complete())
         if self._latest is None or self._latest[0] != told:
-            learned, results, settings = self._learned, self._results(), self._settings
-            if learned is None or learned.is_due(len(results.values)):
-                learned = learn(
-                    results,
-                    settings.sign,
-                    learned,
-                    kernel=settings.kernel,
-                    seconds=settings.seconds,
-                )
-            self._latest = (told, results, learned.knowing(results))
-        _, results, learned = self._latest
-        return results._replace(failed=self._rows("failed")), learned
+            results = self._results()
+            learned = self._learned_from(results, self.goals.names[0], self._settings.sign)
+            self._latest = (told, OneOutcome(results, learned))
+        model = cast(OneOutcome, self._latest[1])
+        return replace(model, results=model.results._replace(failed=self._rows("failed")))
+
+    def _several_outcomes(self) -> SeveralOutcomes | None:
+        """The same for several outcomes."""
+        key = tuple((t.id, t.state, *(t.outcomes or {}).items()) for t in self._trials)
+        if self._latest is None or self._latest[0] != key:
+            found = {name: self._results_of(name) for name in self.goals.names}
+            if not all(ids for ids, _ in found.values()):
+                return None
+            limits = {each.name: -each.sign for each in self.goals.constraints}
+            signs = dict(zip(self.goals.objectives, self.goals.signs.tolist(), strict=True))
+            signs |= limits  # what keeps within a limit is good
+            learned = {
+                name: self._learned_from(results, name, signs[name])
+                for name, (_, results) in found.items()
+            }
+            rows = {name: ids for name, (ids, _) in found.items()}
+            results = {name: each for name, (_, each) in found.items()}
+            trials = tuple(self._trials)
+            self._latest = (key, SeveralOutcomes(self.goals, trials, rows, results, learned))
+        return cast(SeveralOutcomes, self._latest[1])
+
+    def _learned_from(self, results: Results, name: str, sign: float) -> Learned:
+        """What results teach, with their posterior at hand."""
+        learned, settings = self._learned.get(name), self._settings
+        if learned is None or learned.is_due(len(results.values)):
+            learned = learn(
+                results, sign, learned, kernel=settings.kernel, seconds=settings.seconds
+            )
+        return learned.knowing(results)

@@ -19,8 +19,7 @@ from innerloop.batches.problem import near
 from innerloop.batches.suggest import suggest
 from innerloop.domain.domain import Domain
 from innerloop.maximizers.budget import Budget
-from innerloop.optimizer.acquisitions import acquisition
-from innerloop.optimizer.learn import Learned, Results
+from innerloop.optimizer.models import Model
 from innerloop.optimizer.settings import Settings
 from innerloop.optimizer.trials import Certificate, Prediction, Trial, point_of
 from innerloop.optimizer.trials import tried as tried_points
@@ -46,7 +45,7 @@ class Proposal:
 
     params: list[dict[str, Any]]
     X: Array
-    predictions: list[Prediction | None]
+    predictions: list[Prediction | dict[str, Prediction] | None]
     certificate: Certificate | None
     drawn: int
 
@@ -58,7 +57,8 @@ class Proposal:
                 Trial(
                     first + i,
                     params,
-                    prediction=prediction,
+                    prediction=None if isinstance(prediction, dict) else prediction,
+                    predictions=prediction if isinstance(prediction, dict) else None,
                     certificate=None if prediction is None else self.certificate,
                     asked=now,
                 ),
@@ -95,8 +95,8 @@ def propose(
     domain: Domain,
     everything: Array | None,
     drawn: int,
-    results: Results,
-    learned: Learned | None,
+    told: int,
+    model: Model | None,
     tried: Sequence[Trial],
     pending: Array,
     started: float,
@@ -110,8 +110,8 @@ def propose(
         domain: where they may lie.
         everything: all points of the space (N, d), if they are few.
         drawn: how far the Sobol sequence has been used.
-        results: what was told.
-        learned: what that teaches; not needed while all points are of the initial design.
+        told: how many results there are.
+        model: what they teach; not needed while all points are of the initial design.
         tried: trials whose points are not new.
         pending: (p, d), points that are being evaluated.
         started: when the ask began, by time.perf_counter.
@@ -123,18 +123,15 @@ def propose(
     candidates = None if everything is None else everything[domain.contains(everything)]
     points = _NewPoints(space, domain, candidates, generator, tried_points(tried))
     X, first = np.zeros((0, space.d)), number
-    if learned is not None:
-        first = designed(number, settings, drawn, len(results.values))
+    if model is not None:
+        first = designed(number, settings, drawn, told)
     if first:
         X = points.of(domain.project(space.spread(drawn + first, settings.seed)[drawn:]))
-    predictions: list[Prediction | None] = [None] * first
+    predictions: list[Prediction | dict[str, Prediction] | None] = [None] * first
     certificate = None
-    if learned is not None and first < number:
-        posterior, failed = learned.posterior(results), results.failed
-        noisy = learned.is_noisy(results)
-        utility = acquisition(
-            settings.acquisition, posterior, noisy=noisy, domain=domain, generator=generator
-        )
+    if model is not None and first < number:
+        posterior, utility = model.question(settings, domain, generator)
+        failed = model.failed
         # Only gains of single queries, known in log space, can be weighed.
         weighed = isinstance(utility, Utility) and utility.has_log_gain and len(failed) > 0
         waiting = np.concatenate([pending, X])
@@ -150,12 +147,12 @@ def propose(
             candidates=choice,
             domain=domain if choice is None else None,
             budget=_budget(settings, started),
-            chance=Chance.of(posterior.X, failed) if weighed else None,
+            chance=Chance.of(model.succeeded, failed) if weighed else None,
             seed=generator,
         )
         # A space with fewer points than were asked for repeats itself.
         chosen = points.of(np.resize(batch.X, (number - first, space.d)))
-        predictions += learned.outputs.predictions(*posterior.marginals(chosen))
+        predictions += model.predictions(chosen)
         X = np.concatenate([X, chosen])
         seconds = time.perf_counter() - started
         certificate = Certificate(batch.value, batch.upper_bound, batch.fraction, seconds)

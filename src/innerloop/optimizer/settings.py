@@ -14,10 +14,10 @@ from innerloop.errors import InputError
 from innerloop.maximizers import ALIASES, named
 from innerloop.maximizers.maximizer import Maximizer
 from innerloop.optimizer.acquisitions import ACQUISITIONS
+from innerloop.optimizer.goals import DIRECTIONS, Goals
 from innerloop.optimizer.plain_data import class_name, class_of, from_plain, to_plain
 from innerloop.surrogate.kernels import Kernel, Matern52
 
-DIRECTIONS = {"minimize": -1.0, "maximize": 1.0}
 # Sobol points to start from: a few more than there are parameters to learn about.
 _INITIAL_PER_PARAMETER, _FEWEST_INITIAL, _MOST_INITIAL = 2, 4, 24
 
@@ -36,6 +36,7 @@ class Settings:
     seconds: float | None = None
     initial: int = 1
     expire: float | None = None
+    goals: Goals | None = None
 
     def __post_init__(self) -> None:
         checks.one_of("direction", self.direction, tuple(DIRECTIONS))
@@ -57,6 +58,10 @@ class Settings:
             raise InputError(
                 "way='default' has searches of its own: leave out maximizer and form='joint'"
             )
+        if self.goals is not None and not self.goals.is_plain and self.acquisition != "ei":
+            raise InputError(
+                "several outcomes have acquisition functions of their own: leave out acquisition"
+            )
         if isinstance(self.seed, bool) or not isinstance(self.seed, int) or self.seed < 0:
             raise InputError(f"seed must be an integer of 0 or more, got {self.seed!r}")
         checks.count("initial", self.initial)
@@ -75,6 +80,9 @@ class Settings:
         for name in ("acquisition", "maximizer"):
             if not isinstance(plain[name], str | None):
                 plain[name] = to_plain(plain[name])
+        goals = plain.pop("goals")
+        if goals is not None:
+            plain["goals"] = goals.to_dict()
         return {**plain, "kernel": class_name(self.kernel)}
 
     @staticmethod
@@ -88,6 +96,8 @@ class Settings:
                 known["maximizer"],
                 Maximizer,  # type: ignore[type-abstract]
             )
+        if known.get("goals") is not None:
+            known["goals"] = Goals.of(**known["goals"])
         known["kernel"] = class_of(known["kernel"], Kernel)
         return Settings(**known)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
@@ -31,6 +31,19 @@ class Prediction:
 
     mean: float
     sd: float
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """What the models expect of several outcomes at a point.
+
+    Args:
+        outcomes: predictions by name.
+        feasible: the chance that all limits are met, if outcomes are independent.
+    """
+
+    outcomes: dict[str, Prediction]
+    feasible: float
 
 
 @dataclass(frozen=True)
@@ -66,6 +79,10 @@ class Trial:
         error: why there is no value.
         asked: when it was asked, in seconds since the epoch.
         told: when it was told, in seconds since the epoch.
+        outcomes: where there are several, what was told of them so far, by name; of one objective
+            with constraints, `value` is there too.
+        noise_sds: standard deviations of the noise in them, where they were given.
+        predictions: what was expected of each of several outcomes.
     """
 
     id: int
@@ -78,10 +95,15 @@ class Trial:
     error: str | None = None
     asked: float | None = None
     told: float | None = None
+    outcomes: dict[str, float] | None = None
+    noise_sds: dict[str, float] | None = None
+    predictions: dict[str, Prediction] | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain data, ready for JSON."""
-        return asdict(self)
+        """As plain data, ready for JSON; what is of several outcomes only where there are."""
+        plain = asdict(self)
+        several = ("outcomes", "noise_sds", "predictions")
+        return {k: each for k, each in plain.items() if each is not None or k not in several}
 
     @staticmethod
     def from_dict(data: Mapping[str, Any]) -> Trial:
@@ -97,11 +119,15 @@ class Trial:
         if unknown or data.get("state") not in STATES:
             raise InputError(f"not a trial: {dict(data)!r}")
         prediction, certificate = data.get("prediction"), data.get("certificate")
+        predictions = data.get("predictions")
         return Trial(
             **{
                 **data,
                 "prediction": None if prediction is None else Prediction(**prediction),
                 "certificate": None if certificate is None else Certificate(**certificate),
+                "predictions": None
+                if predictions is None
+                else {name: Prediction(**each) for name, each in predictions.items()},
             }
         )
 
@@ -166,6 +192,52 @@ def outcome(trial: Trial, value: Any, state: str, noise_sd: Any, error: str | No
         error=None,
         told=now,
     )
+
+
+def with_outcomes(trial: Trial, told: Any, names: Sequence[str], objectives: int) -> Trial:
+    """The trial with some or all of several outcomes, or an error that leaves it as it was.
+
+    Args:
+        trial: as it is.
+        told: numbers by name, or pairs of a number and the standard deviation of its noise. One
+            that is not finite makes a failed trial; the others are kept.
+        names: of all outcomes, objectives first.
+        objectives: how many of them are objectives.
+
+    Returns:
+        The trial, complete if it has all outcomes, else still pending.
+    """
+    if trial.state == "complete":
+        raise InputError(f"trial {trial.id} was told {trial.outcomes} before, and keeps it")
+    if not isinstance(told, Mapping) or not told:
+        raise InputError(
+            f"tell trial {trial.id} a mapping with its outcomes, {list(names)}, got {told!r}"
+        )
+    unknown = [name for name in told if name not in names]
+    if unknown:
+        raise InputError(f"there is no outcome {unknown[0]!r}: outcomes are {list(names)}")
+    values, noise = dict(trial.outcomes or {}), dict(trial.noise_sds or {})
+    bad: list[str] = []
+    for name, each in told.items():
+        if name in values:
+            raise InputError(
+                f"{name!r} of trial {trial.id} was told {values[name]} before, and keeps it"
+            )
+        is_pair = isinstance(each, tuple) and len(each) == 2
+        number = as_number(f"{name!r} of trial {trial.id}", each[0] if is_pair else each)
+        sd = _deviation(each[1], trial.id) if is_pair else None
+        if not math.isfinite(number):
+            bad.append(f"{name} was {number}")
+            continue
+        values[name] = number
+        if sd is not None:
+            noise[name] = sd
+    state = "complete" if len(values) == len(names) else "pending"
+    changed = replace(trial, outcomes=values, noise_sds=noise or None, told=time.time())
+    if bad:
+        return replace(changed, state="failed", error=", ".join(bad))
+    only = values.get(names[0]) if objectives == 1 and state == "complete" else None
+    return replace(changed, state=state, value=only, error=None)
 
 
 def as_number(name: str, value: Any) -> float:

@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from innerloop.errors import InnerLoopError
+from innerloop.optimizer.goals import DIRECTIONS
 from innerloop.optimizer.optimizer import Optimizer
-from innerloop.optimizer.settings import DIRECTIONS
 from innerloop.optimizer.trials import Certificate, Trial, point_of, tried
 from innerloop.report.model import FittedModel
 from innerloop.report.thinned_copy import Copy, copy_of

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from innerloop.optimizer.goals import DIRECTIONS
 from innerloop.optimizer.optimizer import Optimizer
-from innerloop.optimizer.settings import DIRECTIONS
 from innerloop.optimizer.trials import Trial
 
 # The cost of a model grows with the cube of the number of results.

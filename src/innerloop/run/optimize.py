@@ -27,7 +27,6 @@ from innerloop.run.settings import (
     RunSettings,
     Share,
     the_executor,
-    the_objective,
     the_optimizer,
 )
 from innerloop.run.workers import Function, Pool, Serial, Submits
@@ -90,10 +89,10 @@ def optimize(
 
     Args:
         f: takes a dict of params, returns a number, or a tuple of a number and the standard
-            deviation of its noise, or a mapping from the name of the objective to one of these. An
+            deviation of its noise, or a mapping from the names of all outcomes to one of these. An
             exception in f makes a failed trial, and the run goes on.
         space: what to choose from; or an `Optimizer`, which is then run further.
-        objectives: the name of what is optimized, with "minimize" or "maximize"; one of them.
+        objectives: names of what is optimized, with "minimize" or "maximize".
         n_trials: how many trials to run.
         batch_size: how many of them at the same time.
         executor: where; anything with the `submit` of `concurrent.futures`, such as a
@@ -112,22 +111,22 @@ def optimize(
         resume: begin with trials that nobody evaluates: those that were cancelled, and those that
             were pending in the file that the optimizer was loaded from. They count towards
             n_trials.
-        settings: all other arguments are those of `Optimizer`, such as seed and acquisition.
+        settings: all other arguments are those of `Optimizer`, such as seed, acquisition and
+            outcome_constraints.
 
     Returns:
         The best that was found, with all trials, and why the run ended.
     """
-    objective, direction = the_objective(objectives)
-    optimizer = the_optimizer(space, direction, settings)
+    optimizer = the_optimizer(space, objectives, settings)
     executor = the_executor(f, executor, callbacks)
     pace = Pace(batch_size, refill, timeout, max_failures)
     if executor is None:  # nothing runs meanwhile, so that batches lose nothing by being whole
         pace = replace(pace, refill=False)
-    trials = OptimizerTrials(optimizer, objective, Share(n_trials, fixed, resume))
+    trials = OptimizerTrials(optimizer, Share(n_trials, fixed, resume))
     began = time.perf_counter()
     with (
         Interrupts() as interrupts,
-        display(progress, direction, optimizer.trials, n_trials) as bar,
+        display(progress, optimizer.direction, optimizer.trials, n_trials) as bar,
     ):
         loop = Loop(
             trials,
@@ -165,15 +164,14 @@ class OptimizerTrials:
 
     Args:
         optimizer: whose they are.
-        objective: the name of what is optimized, for functions that return a mapping.
         share: which of them a run has.
     """
 
     unreachable: tuple[type[Exception], ...] = ()
 
-    def __init__(self, optimizer: Optimizer, objective: str, share: Share) -> None:
+    def __init__(self, optimizer: Optimizer, share: Share) -> None:
         self.asks, self.ask_seconds = 0, 0.0
-        self._optimizer, self._objective, self._share = optimizer, objective, share
+        self._optimizer, self._share = optimizer, share
         domain = optimizer.space.domain(share.fixed)
         self._points = _points(optimizer.space, share.fixed)
         self._left = deque(_abandoned(optimizer, domain) if share.resume else ())
@@ -219,19 +217,23 @@ class OptimizerTrials:
 
     def tell(self, trial: Trial, returned: Any) -> Trial:
         """What f returned; whatever is not a number is a failure."""
-        value = returned
-        if isinstance(returned, Mapping) and set(returned) == {self._objective}:
-            value = returned[self._objective]
-        noise_sd = None
+        goals = self._optimizer.goals
+        value, noise_sd = returned, None
+        if goals.is_plain and isinstance(value, Mapping) and set(value) == set(goals.names):
+            value = value[goals.names[0]]
         if isinstance(value, tuple) and len(value) == 2 and value[1] is not None:
             value, noise_sd = value
         try:
             self._optimizer.tell(trial.id, value, noise_sd=noise_sd)
+            if self._optimizer.trials[trial.id].state == "pending":
+                raise InputError("some outcomes are missing")
         except Exception:  # conversion of strange objects may raise anything
-            expected = (
-                "a number, or a tuple of a number and a noise_sd of 0 or above, or a mapping from "
-                f"{self._objective!r} to one of these"
-            )
+            names = ", ".join(map(repr, goals.names))
+            expected = "a number, or a tuple of a number and a noise_sd of 0 or above"
+            if goals.is_plain:
+                expected += f", or a mapping from {names} to one of these"
+            else:
+                expected = f"a mapping from {names} to {expected}"
             return self.fail(
                 trial, f"f must return {expected}, got {_SHORT.repr(returned)}", lost=False
             )

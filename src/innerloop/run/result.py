@@ -47,6 +47,11 @@ class Result:
             return better(complete, key=lambda trial: cast(float, trial.value))
 
     @property
+    def front(self) -> tuple[Trial, ...]:
+        """Trials within all limits that no other one beats in all objectives."""
+        return self.optimizer.front
+
+    @property
     def params(self) -> dict[str, Any]:
         """The params of the best trial."""
         return self.best.params
@@ -75,6 +80,10 @@ class Result:
         return text if self.error is None else f"{text}\n\n{describe(self.error)}".rstrip()
 
     def _found(self) -> str:
+        several = len(self.optimizer.goals.objectives) > 1
+        if several and self.front:
+            volume = self.optimizer.hypervolume()
+            return f"a front of {len(self.front)} trials, hypervolume {volume:.6g}"
         try:
             return f"best value {self.value:.6g} at {self.params}"
         except InputError:

@@ -11,6 +11,7 @@ from innerloop.acquisition.lookahead import Lookahead
 from innerloop.acquisition.utility import Utility
 from innerloop.errors import InputError
 from innerloop.maximizers.maximizer import Maximizer
+from innerloop.optimizer.goals import VALUE, Goals
 from innerloop.optimizer.optimizer import Optimizer
 from innerloop.optimizer.trials import Trial
 from innerloop.run.dask_client import DaskExecutor, is_dask_client
@@ -24,6 +25,8 @@ Callback = Callable[[Optimizer, Trial], Any]
 class OptimizerSettings(TypedDict, total=False):
     """Those of `Optimizer`, for one that is made for a run."""
 
+    outcome_constraints: Sequence[str]
+    reference: Mapping[str, float] | None
     seed: int | None
     initial: int | None
     acquisition: str | Utility | Lookahead
@@ -69,26 +72,24 @@ class Share:
         checks.instance("resume", self.resume, bool, "True or False")
 
 
-def the_objective(objectives: Mapping[str, str]) -> tuple[str, str]:
-    """The name and the direction of the one objective."""
-    checks.instance("objectives", objectives, Mapping, "a mapping from names to directions")
-    if len(objectives) != 1:
-        raise InputError(f"objectives must have one name and direction, got {dict(objectives)!r}")
-    return next(iter(objectives.items()))
-
-
 def the_optimizer(
-    space: Space | Optimizer, direction: str, settings: OptimizerSettings
+    space: Space | Optimizer, objectives: Mapping[str, str], settings: OptimizerSettings
 ) -> Optimizer:
     """A new optimizer of a space; or the one that was given, if it fits."""
     given: dict[str, Any] = {name: each for name, each in settings.items() if each is not None}
     if not isinstance(space, Optimizer):
         checks.instance("space", space, Space, "a Space or an Optimizer")
-        return Optimizer(space, direction=direction, **given)
+        if objectives == {VALUE: objectives.get(VALUE)}:
+            return Optimizer(space, direction=objectives[VALUE], **given)
+        return Optimizer(space, objectives=objectives, **given)
+    goals = Goals.of(objectives, given.pop("outcome_constraints", ()))
     if given:
         raise InputError(f"an Optimizer has its own settings: leave out {', '.join(given)}")
-    if space.direction != direction:
-        raise InputError(f"{direction} needs an optimizer of that direction, got {space!r}")
+    if (space.goals.objectives, space.goals.constraints) != (goals.objectives, goals.constraints):
+        if goals.is_plain and space.goals.is_plain:
+            direction = next(iter(goals.objectives.values()))
+            raise InputError(f"{direction} needs an optimizer of that direction, got {space!r}")
+        raise InputError(f"the optimizer has other goals: {space.goals.to_dict()}")
     return space
 
 

@@ -1,0 +1,179 @@
+"""What is wanted of several outcomes: objectives with their directions, and limits of others."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from innerloop import checks
+from innerloop.errors import InputError
+from innerloop.optimizer.trials import Trial
+from innerloop.types import Array
+
+#: The name of the objective, where there is one and it has none.
+VALUE = "value"
+DIRECTIONS = {"minimize": -1.0, "maximize": 1.0}
+_NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
+_BOUND = rf"(?:(?P<factor>{_NUMBER})\s*\*\s*)?trial\s+(?P<trial>\d+)|(?P<number>{_NUMBER})"
+_NAME_FIRST = re.compile(rf"\s*(?P<name>.+?)\s*(?P<sign><=|>=)\s*(?:{_BOUND})\s*\Z")
+_BOUND_FIRST = re.compile(rf"\s*(?:{_BOUND})\s*(?P<sign><=|>=)\s*(?P<name>.+?)\s*\Z")
+
+
+@dataclass(frozen=True)
+class OutcomeConstraint:
+    """A limit of an outcome, such as "impurity <= 2" or "latency <= 1.1 * trial 0".
+
+    Args:
+        name: the outcome's.
+        sign: 1 if it has to be at most the bound, -1 if at least.
+        bound: the bound, or the factor on what a trial had.
+        trial: the trial that the bound is relative to, if there is one.
+        text: as it was written.
+    """
+
+    name: str
+    sign: float
+    bound: float
+    trial: int | None
+    text: str
+
+    @staticmethod
+    def read(text: Any) -> OutcomeConstraint:
+        """The constraint that a text says."""
+        first = _NAME_FIRST.match(text) if isinstance(text, str) else None
+        last = _BOUND_FIRST.match(text) if isinstance(text, str) and first is None else None
+        found = first or last
+        if found is None:
+            raise InputError(
+                "an outcome constraint must read like 'impurity <= 2', 'accuracy >= 0.9' or "
+                f"'latency <= 1.1 * trial 0', got {text!r}"
+            )
+        at_most = (found["sign"] == "<=") == (first is not None)
+        trial = None if found["trial"] is None else int(found["trial"])
+        bound = float(found["number"] or found["factor"] or 1.0)
+        return OutcomeConstraint(found["name"], 1.0 if at_most else -1.0, bound, trial, text)
+
+    def limit(self, trials: Sequence[Trial]) -> float | None:
+        """The bound as a number; None as long as the trial it is relative to has no value."""
+        if self.trial is None:
+            return self.bound
+        told = trials[self.trial].outcomes if self.trial < len(trials) else None
+        value = (told or {}).get(self.name)
+        return None if value is None else self.bound * value
+
+
+@dataclass(frozen=True)
+class Goals:
+    """Objectives, outcome constraints, and the worst outcome of interest.
+
+    Args:
+        objectives: names with "minimize" or "maximize".
+        constraints: limits of other outcomes.
+        reference: the worst value of interest of each objective; found from the trials if None.
+    """
+
+    objectives: dict[str, str]
+    constraints: tuple[OutcomeConstraint, ...] = ()
+    reference: dict[str, float] | None = None
+
+    @staticmethod
+    def of(
+        objectives: Mapping[str, str] | None,
+        outcome_constraints: Sequence[str] = (),
+        reference: Mapping[str, float] | None = None,
+        direction: str = "minimize",
+    ) -> Goals:
+        """Goals that make sense, or an error that says why they do not."""
+        wanted = {VALUE: direction} if objectives is None else objectives
+        checks.instance("objectives", wanted, Mapping, "a mapping from names to directions")
+        if not wanted or not all(isinstance(name, str) and name for name in wanted):
+            raise InputError(f"objectives must have names, got {dict(wanted)!r}")
+        for name, way in wanted.items():
+            checks.one_of(f"the direction of {name!r}", way, tuple(DIRECTIONS))
+        if isinstance(outcome_constraints, str) or not isinstance(outcome_constraints, Sequence):
+            raise InputError(f"outcome_constraints must be a list, got {outcome_constraints!r}")
+        constraints = tuple(OutcomeConstraint.read(text) for text in outcome_constraints)
+        names = [each.name for each in constraints]
+        for name in names:
+            if name in wanted:
+                raise InputError(f"{name!r} is an objective: give its limit as `reference`")
+            if names.count(name) > 1:
+                raise InputError(f"{name!r} has more than one outcome constraint")
+        return Goals(dict(wanted), constraints, _reference(reference, wanted))
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether there is one objective and nothing else."""
+        return len(self.objectives) == 1 and not self.constraints
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of all outcomes, objectives first."""
+        return (*self.objectives, *(each.name for each in self.constraints))
+
+    @property
+    def signs(self) -> Array:
+        """1 for each objective that is to be maximized, -1 for the others: (M,)."""
+        return np.array([DIRECTIONS[each] for each in self.objectives.values()])
+
+    def wanted(self, trials: Sequence[Trial]) -> Array:
+        """Objectives of complete trials, larger is better: (n, M)."""
+        rows = [[(t.outcomes or {})[name] for name in self.objectives] for t in trials]
+        return np.array(rows, dtype=np.float64).reshape(-1, len(self.objectives)) * self.signs
+
+    def feasible(self, trial: Trial, trials: Sequence[Trial]) -> bool:
+        """Whether a complete trial is within all limits."""
+        told = trial.outcomes or {}
+        for each in self.constraints:
+            limit = each.limit(trials)
+            if limit is not None and not each.sign * told[each.name] <= each.sign * limit:
+                return False
+        return True
+
+    def reference_of(self, front: Array, everything: Array) -> Array:
+        """The worst outcome of interest, larger is better: (M,).
+
+        As it was given; or below the worst of a front (P, M) by a tenth of its range. Without a
+        front, of all outcomes (n, M).
+        """
+        if self.reference is not None:
+            given = [self.reference[name] for name in self.objectives]
+            return np.array(given) * self.signs
+        points = front if len(front) else everything
+        worst, spread = points.min(axis=0), np.ptp(points, axis=0)
+        spread = np.where(spread > 0.0, spread, np.ptp(everything, axis=0))
+        spread = np.where(spread > 0.0, spread, np.maximum(np.abs(worst), 1.0))
+        return np.asarray(worst - 0.1 * spread)
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data, ready for JSON."""
+        return {
+            "objectives": self.objectives,
+            "outcome_constraints": [each.text for each in self.constraints],
+            "reference": self.reference,
+        }
+
+
+def non_dominated(points: Array) -> list[int]:
+    """Rows of points (n, M), larger is better, that no other dominates; equal ones all stay."""
+    at_least = np.asarray((points[:, None] >= points).all(axis=2))
+    better = np.asarray((points[:, None] > points).any(axis=2))
+    dominated = (at_least & better).any(axis=0)
+    return [int(i) for i in np.flatnonzero(~dominated)]
+
+
+def _reference(
+    reference: Mapping[str, float] | None, objectives: Mapping[str, str]
+) -> dict[str, float] | None:
+    if reference is None:
+        return None
+    checks.instance("reference", reference, Mapping, "a mapping from objectives to numbers")
+    if set(reference) != set(objectives):
+        raise InputError(
+            f"reference must have a number for each of {list(objectives)}, got {dict(reference)!r}"
+        )
+    return {name: checks.scalar(f"reference of {name!r}", reference[name]) for name in objectives}

@@ -1,0 +1,180 @@
+"""What results have taught, as the choice of points asks for it: of one outcome, or of several."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from scipy.special import ndtr
+
+from innerloop.acquisition.lookahead import Lookahead
+from innerloop.acquisition.outcomes import FeasibleImprovement, HypervolumeImprovement
+from innerloop.acquisition.utilities import ExpectedImprovement
+from innerloop.acquisition.utility import Utility
+from innerloop.domain.domain import Domain
+from innerloop.optimizer.acquisitions import WORTHWHILE, acquisition
+from innerloop.optimizer.goals import Goals, OutcomeConstraint, non_dominated
+from innerloop.optimizer.learn import Learned, Results
+from innerloop.optimizer.settings import Settings
+from innerloop.optimizer.trials import Prediction, Trial
+from innerloop.surrogate.gaussian_process import GaussianProcess, Posterior
+from innerloop.types import Array
+
+
+class Model(Protocol):
+    """What is known, and what would be gained."""
+
+    @property
+    def failed(self) -> Array:
+        """Encoded points of trials that failed: (f, d)."""
+
+    @property
+    def succeeded(self) -> Array:
+        """Encoded points of trials that have values: (n, d)."""
+
+    def question(
+        self, settings: Settings, domain: Domain, generator: np.random.Generator
+    ) -> tuple[Posterior | Sequence[Posterior], Utility | Lookahead]:
+        """The beliefs and the utility that the next points are to maximize."""
+
+    def predictions(self, X: Array) -> list[Prediction | dict[str, Prediction]]:
+        """What is expected at points (N, d)."""
+
+
+@dataclass(frozen=True, eq=False)
+class OneOutcome:
+    """The results of one objective, and what they teach."""
+
+    results: Results
+    learned: Learned
+
+    @property
+    def failed(self) -> Array:
+        """Encoded points of trials that failed: (f, d)."""
+        return self.results.failed
+
+    @property
+    def succeeded(self) -> Array:
+        """Encoded points of trials that have values: (n, d)."""
+        return self.results.X
+
+    def question(
+        self, settings: Settings, domain: Domain, generator: np.random.Generator
+    ) -> tuple[Posterior, Utility | Lookahead]:
+        """The belief and the acquisition function of the settings."""
+        posterior = self.learned.posterior(self.results)
+        noisy = self.learned.is_noisy(self.results)
+        utility = acquisition(
+            settings.acquisition, posterior, noisy=noisy, domain=domain, generator=generator
+        )
+        return posterior, utility
+
+    def predictions(self, X: Array) -> list[Prediction | dict[str, Prediction]]:
+        """What is expected at points (N, d)."""
+        posterior = self.learned.posterior(self.results)
+        return list(self.learned.outputs.predictions(*posterior.marginals(X)))
+
+
+@dataclass(frozen=True, eq=False)
+class SeveralOutcomes:
+    """Results of all outcomes, each with what it teaches.
+
+    Args:
+        goals: what is wanted of them.
+        trials: all trials.
+        rows: of each outcome, the ids of the trials that have it.
+        results: of each outcome, those trials.
+        learned: of each outcome, what they teach.
+    """
+
+    goals: Goals
+    trials: tuple[Trial, ...]
+    rows: Mapping[str, tuple[int, ...]]
+    results: Mapping[str, Results]
+    learned: Mapping[str, Learned]
+
+    @property
+    def failed(self) -> Array:
+        """Encoded points of trials that failed: (f, d)."""
+        return self.results[self.goals.names[0]].failed
+
+    @property
+    def succeeded(self) -> Array:
+        """Encoded points of trials that have the first outcome: (n, d)."""
+        return self.results[self.goals.names[0]].X
+
+    def question(
+        self, settings: Settings, domain: Domain, generator: np.random.Generator
+    ) -> tuple[Sequence[Posterior], Utility]:
+        """Beliefs over all outcomes, and what is gained by them.
+
+        The chance that something is feasible, as long as nothing is; then improvement of the one
+        objective, or of the hypervolume of several.
+        """
+        limits = [(each, each.limit(self.trials)) for each in self.goals.constraints]
+        within = [self._slack(each, limit) for each, limit in limits if limit is not None]
+        wanted = [self._posterior(name) for name in self.goals.objectives]
+        complete = [trial for trial in self.trials if trial.state == "complete"]
+        feasible = [t.id for t in complete if self.goals.feasible(t, self.trials)]
+        if within and not feasible:
+            return [wanted[0], *within], FeasibleImprovement(None, len(within))
+        values = self._fitted(feasible)
+        if len(wanted) == 1 and within:
+            best = float(values.max()) + WORTHWHILE
+            return [*wanted, *within], FeasibleImprovement(best, len(within))
+        if len(wanted) == 1:  # limits are relative to a trial that has no value yet
+            return wanted, ExpectedImprovement(float(wanted[0].fitted.max()) + WORTHWHILE)
+        reference = self._reference([t for t in complete if t.id in set(feasible)], complete)
+        return [*wanted, *within], HypervolumeImprovement(values, reference, len(within))
+
+    def predictions(self, X: Array) -> list[Prediction | dict[str, Prediction]]:
+        """What is expected of every outcome at points (N, d)."""
+        by_name = {
+            name: self.learned[name].outputs.predictions(*self._posterior(name).marginals(X))
+            for name in self.goals.names
+        }
+        return [{name: each[i] for name, each in by_name.items()} for i in range(len(X))]
+
+    def chance_of_feasibility(self, X: Array) -> Array:
+        """The chance that outcomes at points (N, d) are within all limits: (N,)."""
+        chance = np.ones(len(X))
+        for each in self.goals.constraints:
+            limit = each.limit(self.trials)
+            if limit is not None:
+                mean, variance = self._slack(each, limit).marginals(X)
+                chance *= ndtr(-mean / np.sqrt(np.maximum(variance, 1e-300)))
+        return chance
+
+    def _posterior(self, name: str) -> Posterior:
+        return self.learned[name].posterior(self.results[name])
+
+    def _slack(self, constraint: OutcomeConstraint, limit: float) -> Posterior:
+        """The belief over an outcome beyond its limit, as the model scales it: met up to 0."""
+        learned, results = self.learned[constraint.name], self.results[constraint.name]
+        edge = float(learned.outputs.forward(np.array([limit]))[0])
+        posterior = learned.posterior(results)
+        turned = GaussianProcess(posterior.gp.kernel, edge - posterior.gp.mean, posterior.noise)
+        return turned.condition(posterior.X, edge - posterior.y)
+
+    def _fitted(self, ids: Sequence[int]) -> Array:
+        """Objectives of trials as the model sees them, without noise: (n, M)."""
+        columns = []
+        for name in self.goals.objectives:
+            fitted = dict(zip(self.rows[name], self._posterior(name).fitted, strict=True))
+            columns.append([fitted[id] for id in ids])
+        return np.array(columns).T.reshape(-1, len(self.goals.objectives))
+
+    def _reference(self, feasible: Sequence[Trial], complete: Sequence[Trial]) -> Array:
+        """The worst outcome of interest, as the model sees it: (M,)."""
+        points = self.goals.wanted(feasible)
+        front = points[non_dominated(points)]
+        worst = self.goals.reference_of(front, self.goals.wanted(complete)) * self.goals.signs
+        outputs = [self.learned[name].outputs for name in self.goals.objectives]
+        pairs = zip(outputs, worst, strict=True)
+        return np.array([float(each.forward(np.array([value]))[0]) for each, value in pairs])
+
+    def to_dict(self) -> dict[str, Any]:
+        """What was learned of each outcome, as plain data."""
+        return {name: each.to_dict() for name, each in self.learned.items()}

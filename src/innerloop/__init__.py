@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from innerloop.errors import InnerLoopError, InputError, NumericalError
     from innerloop.maximizers.budget import Budget
     from innerloop.optimizer.optimizer import Optimizer
-    from innerloop.optimizer.trials import Certificate, Prediction, Trial
+    from innerloop.optimizer.trials import Certificate, Forecast, Prediction, Trial
     from innerloop.run.optimize import maximize, minimize, optimize
     from innerloop.run.result import Result
     from innerloop.space.parameters import Choice, Integer, Real
@@ -53,6 +53,7 @@ __all__ = [
     "EntropySearch",
     "ExpectedImprovement",
     "FeasibleImprovement",
+    "Forecast",
     "FreshDraws",
     "FunctionDraws",
     "Gain",
@@ -121,7 +122,7 @@ _MODULES = {
     "errors": ("InnerLoopError", "InputError", "NumericalError"),
     "maximizers.budget": ("Budget",),
     "optimizer.optimizer": ("Optimizer",),
-    "optimizer.trials": ("Certificate", "Prediction", "Trial"),
+    "optimizer.trials": ("Certificate", "Forecast", "Prediction", "Trial"),
     "run.optimize": ("maximize", "minimize", "optimize"),
     "run.result": ("Result",),
     "space.parameters": ("Choice", "Integer", "Real"),

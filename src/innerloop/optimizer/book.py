@@ -209,9 +209,7 @@ class Book:
                     "of several outcomes, noise is told with each: {name: (value, noise_sd)}"
                 )
             return with_outcomes(trial, value, goals.names, len(goals.objectives))
-        if isinstance(value, Mapping):
-            if set(value) != set(goals.names):
-                raise InputError(f"outcomes are {list(goals.names)}, got {dict(value)!r}")
+        if isinstance(value, Mapping) and set(value) == set(goals.names):
             value = value[goals.names[0]]
         return outcome(trial, value, state, noise_sd, error)
 

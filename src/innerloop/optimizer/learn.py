@@ -131,6 +131,7 @@ def learn(
     *,
     kernel: type[Kernel] = Matern52,
     seconds: float | None = None,
+    bends: bool = True,
 ) -> Learned:
     """Scaling and hyperparameters that explain the results best, going on from earlier ones.
 
@@ -144,10 +145,17 @@ def learn(
         kernel: the kind of kernel that is fitted.
         seconds: about how long an ask may take, of which fits take half at most; by default as long
             as they need.
+        bends: whether values may be seen through a logarithm; else they are as they are.
 
     Returns:
         What was learned.
     """
+    if not bends:
+        straight = Outputs.of(results.values, sign=sign, bent=False)
+        start = None if before is None else before.gp
+        found = _fit(results, straight, start, kernel, None if seconds is None else 0.5 * seconds)
+        at_hand = None if seconds is not None else (results, found.posterior)
+        return Learned(straight, found.gp, found.gp, len(results.values), at_hand)
     scalings = [Outputs.of(results.values, sign=sign, bent=bent) for bent in (False, True)]
     each = None if seconds is None else 0.25 * seconds
     first = False if before is None else before.outputs.bent

@@ -22,6 +22,9 @@ from innerloop.optimizer.trials import Prediction, Trial
 from innerloop.surrogate.gaussian_process import GaussianProcess, Posterior
 from innerloop.types import Array
 
+# Points at which a front is imagined, and how far below it outcomes are of interest.
+_IMAGINED, _MARGIN = 512, 0.1
+
 
 class Model(Protocol):
     """What is known, and what would be gained."""
@@ -126,7 +129,7 @@ class SeveralOutcomes:
             return [*wanted, *within], FeasibleImprovement(best, len(within))
         if len(wanted) == 1:  # limits are relative to a trial that has no value yet
             return wanted, ExpectedImprovement(float(wanted[0].fitted.max()) + WORTHWHILE)
-        reference = self._reference([t for t in complete if t.id in set(feasible)], complete)
+        reference = self._reference(values, domain.sample(_IMAGINED, generator))
         return [*wanted, *within], HypervolumeImprovement(values, reference, len(within))
 
     def predictions(self, X: Array) -> list[Prediction | dict[str, Prediction]]:
@@ -166,14 +169,25 @@ class SeveralOutcomes:
             columns.append([fitted[id] for id in ids])
         return np.array(columns).T.reshape(-1, len(self.goals.objectives))
 
-    def _reference(self, feasible: Sequence[Trial], complete: Sequence[Trial]) -> Array:
-        """The worst outcome of interest, as the model sees it: (M,)."""
-        points = self.goals.wanted(feasible)
-        front = points[non_dominated(points)]
-        worst = self.goals.reference_of(front, self.goals.wanted(complete)) * self.goals.signs
+    def _reference(self, known: Array, X: Array) -> Array:
+        """The worst outcome of interest, as the model sees it: (M,).
+
+        As it was given. Else below the worst of the front that is expected, of known outcomes
+        (n, M) and of means at points X (N, d), by a tenth of its range. With the known front alone,
+        nothing beyond its ends would be of interest, and it would never grow wider.
+        """
         outputs = [self.learned[name].outputs for name in self.goals.objectives]
-        pairs = zip(outputs, worst, strict=True)
-        return np.array([float(each.forward(np.array([value]))[0]) for each, value in pairs])
+        if self.goals.reference is not None:
+            given = self.goals.reference.values()
+            pairs = zip(outputs, given, strict=True)
+            return np.array([float(each.forward(np.array([value]))[0]) for each, value in pairs])
+        means = [self._posterior(name).marginals(X)[0] for name in self.goals.objectives]
+        likely = self.chance_of_feasibility(X) > 0.5
+        points = np.concatenate([known, np.stack(means, axis=1)[likely]])
+        front = points[non_dominated(points)]
+        spread = np.ptp(front, axis=0)
+        spread = np.where(spread > 0.0, spread, 1.0)  # a standard deviation of the outcome
+        return np.asarray(front.min(axis=0) - _MARGIN * spread)
 
     def to_dict(self) -> dict[str, Any]:
         """What was learned of each outcome, as plain data."""

@@ -6,8 +6,9 @@ import copy
 import os
 import secrets
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, TypedDict, Unpack, cast, overload
 
 import numpy as np
@@ -211,10 +212,10 @@ class Optimizer(Book):
             started = time.perf_counter()
             self.expire()
             told = sum(trial.state == "complete" for trial in self._trials)
-            model = None
+            model: OneOutcome | SeveralOutcomes | None = None
             # Nothing needs to be learned for points of the initial design.
             if designed(number, self._settings, self._drawn, told) < number:
-                model = self._model()
+                model = self._one_outcome() if self.goals.is_plain else self._several_outcomes()
                 self._learned = self._kept_of(model)
             proposal = propose(
                 number,
@@ -250,7 +251,7 @@ class Optimizer(Book):
         x = self.space.encode(self.space.check(params))[None]
         if not self._complete():
             raise InputError("nothing has been learned: no trial has been told a value yet")
-        model = self._model()
+        model = self._one_outcome() if self.goals.is_plain else self._several_outcomes()
         if model is None:
             raise InputError("nothing has been learned: some outcome has not been told yet")
         expected = model.predictions(x)[0]
@@ -364,10 +365,6 @@ class Optimizer(Book):
             return {self.goals.names[0]: model.learned}
         return self._learned if model is None else dict(model.learned)
 
-    def _model(self) -> OneOutcome | SeveralOutcomes | None:
-        """What the present results teach; None as long as some outcome has not been told."""
-        return self._one_outcome() if self.goals.is_plain else self._several_outcomes()
-
     def _one_outcome(self) -> OneOutcome:
         """The present results and what they teach, going on from what the last ask learned."""
         if not self.goals.is_plain:
@@ -375,13 +372,14 @@ class Optimizer(Book):
         told = tuple((trial.id, trial.value) for trial in self._complete())
         if self._latest is None or self._latest[0] != told:
             results = self._results()
-            learned = self._learned_from(results, self.goals.names[0], self._settings.sign)
-            self._latest = (told, OneOutcome(results, learned))
+            name, sign = self.goals.names[0], self._settings.sign
+            learned = self._teaches(name, len(told), sign, bends=True)(results)
+            self._latest = (told, OneOutcome(results, learned.knowing(results)))
         model = cast(OneOutcome, self._latest[1])
         return replace(model, results=model.results._replace(failed=self._rows("failed")))
 
     def _several_outcomes(self) -> SeveralOutcomes | None:
-        """The same for several outcomes."""
+        """The same for several outcomes; None as long as some outcome has not been told."""
         key = tuple((t.id, t.state, *(t.outcomes or {}).items()) for t in self._trials)
         if self._latest is None or self._latest[0] != key:
             found = {name: self._results_of(name) for name in self.goals.names}
@@ -390,21 +388,31 @@ class Optimizer(Book):
             limits = {each.name: -each.sign for each in self.goals.constraints}
             signs = dict(zip(self.goals.objectives, self.goals.signs.tolist(), strict=True))
             signs |= limits  # what keeps within a limit is good
+            # A logarithm would bend fronts, and limits are as far away as they are.
+            bends = list(self.goals.objectives) if len(self.goals.objectives) == 1 else []
             learned = {
-                name: self._learned_from(results, name, signs[name])
-                for name, (_, results) in found.items()
+                name: self._teaches(name, len(ids), signs[name], bends=name in bends)(results)
+                for name, (ids, results) in found.items()
             }
             rows = {name: ids for name, (ids, _) in found.items()}
             results = {name: each for name, (_, each) in found.items()}
             trials = tuple(self._trials)
-            self._latest = (key, SeveralOutcomes(self.goals, trials, rows, results, learned))
+            at_hand = {name: each.knowing(results[name]) for name, each in learned.items()}
+            self._latest = (key, SeveralOutcomes(self.goals, trials, rows, results, at_hand))
         return cast(SeveralOutcomes, self._latest[1])
 
-    def _learned_from(self, results: Results, name: str, sign: float) -> Learned:
-        """What results teach, with their posterior at hand."""
+    def _teaches(
+        self, name: str, results: int, sign: float, *, bends: bool
+    ) -> Callable[[Results], Learned]:
+        """What so many results of an outcome teach: as before, if there are few new ones."""
         learned, settings = self._learned.get(name), self._settings
-        if learned is None or learned.is_due(len(results.values)):
-            learned = learn(
-                results, sign, learned, kernel=settings.kernel, seconds=settings.seconds
-            )
-        return learned.knowing(results)
+        if learned is not None and not learned.is_due(results):
+            return learned.knowing
+        return partial(
+            learn,
+            sign=sign,
+            before=learned,
+            kernel=settings.kernel,
+            seconds=settings.seconds,
+            bends=bends,
+        )

@@ -87,7 +87,8 @@ class Result:
         try:
             return f"best value {self.value:.6g} at {self.params}"
         except InputError:
-            return "no trial has a value"
+            complete = any(trial.state == "complete" for trial in self.trials)
+            return "no trial is within all limits" if complete else "no trial has a value"
 
     def _counts(self) -> str:
         cut_off = sum(trial.state == "cancelled" for trial in self.trials)

@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -59,6 +60,15 @@ def check_hartmann(printed):
     assert numbers("regret", printed)[0] <= 0.01
 
 
+def check_accuracy_and_speed(printed):
+    *front, within = zip(numbers("accuracy", printed), numbers("questions", printed), strict=True)
+    assert len(front) >= 8
+    # Sorted by how much is asked, each one is better than those that ask less.
+    assert all(one[0] < other[0] for one, other in pairwise(front))
+    assert within[1] <= 100.0
+    assert within[0] >= 0.97 * max(accuracy for accuracy, asked in front if asked <= 100.0)
+
+
 def check_tuning(printed):
     default, tuned = numbers("accuracy", printed)
     assert default < tuned <= 1.0
@@ -91,6 +101,7 @@ def check_dask(printed):
 
 
 CHECKS = {
+    "accuracy_and_speed": check_accuracy_and_speed,
     "by_hand": check_by_hand,
     "constrained_simulator": check_simulator,
     "dask_cluster": check_dask,

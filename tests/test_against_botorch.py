@@ -61,3 +61,108 @@ def test_equal_to_botorch_on_the_same_draws(q, seed):
         theirs = acquisition(X).numpy()
         ours = il.expected_utility(utility, mean, cov, z)
         np.testing.assert_allclose(ours, theirs, rtol=0.0, atol=1e-10)
+
+
+def sampled(posteriors, X, z):
+    """Outcomes (m, R, q, K) at query sets X (R, q, d), by draws z (m, q, K)."""
+    drawn = []
+    for k, posterior in enumerate(posteriors):
+        belief = posterior.belief(X)
+        L = np.linalg.cholesky(belief.cov)
+        drawn.append(belief.mean + np.einsum("rij,mj->mri", L, z[..., k]))
+    return np.stack(drawn, axis=-1)
+
+
+def several_posteriors(K, rng):
+    X = rng.random((7, 2))
+    return [
+        il.GaussianProcess(il.Matern52(np.full(2, 0.3), 1.0), noise=1e-3).condition(
+            X, rng.standard_normal(7) - 0.5 * k
+        )
+        for k in range(K)
+    ]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("M", [2, 3])
+@pytest.mark.parametrize("q", [1, 2, 4])
+@pytest.mark.parametrize("seed", range(3))
+def test_hypervolumes_equal_botorchs_on_the_same_draws(M, q, seed):
+    from botorch.acquisition.multi_objective import qExpectedHypervolumeImprovement
+    from botorch.sampling import IIDNormalSampler
+    from botorch.utils.multi_objective.box_decompositions import FastNondominatedPartitioning
+    from botorch.utils.testing import MockModel, MockPosterior
+
+    torch.set_default_dtype(torch.float64)
+    rng = np.random.default_rng(seed)
+    posteriors, m, R = several_posteriors(M, rng), 64, 3
+    X, z = rng.random((R, q, 2)), rng.standard_normal((m, q, M))
+    front, reference = rng.standard_normal((6, M)), np.full(M, -2.0)
+    samples = torch.as_tensor(sampled(posteriors, X, z))
+    rival = qExpectedHypervolumeImprovement(
+        MockModel(MockPosterior(samples=samples)),
+        ref_point=torch.as_tensor(reference),
+        partitioning=FastNondominatedPartitioning(
+            torch.as_tensor(reference), Y=torch.as_tensor(front)
+        ),
+        sampler=IIDNormalSampler(torch.Size([1])),
+    )
+    theirs = rival(torch.as_tensor(X)).numpy().mean(axis=0)  # every draw is a batch of its own
+    ours = il.Joint(il.HypervolumeImprovement(front, reference), posteriors, z).value(X)
+    np.testing.assert_allclose(ours, theirs, rtol=0.0, atol=1e-8)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("q", [1, 2, 4])
+@pytest.mark.parametrize("temperature", [1e-2, 0.3])
+def test_feasible_improvement_equals_botorchs_on_the_same_draws(q, temperature):
+    from botorch.acquisition import qExpectedImprovement
+    from botorch.acquisition.objective import GenericMCObjective
+    from botorch.sampling import IIDNormalSampler
+    from botorch.utils.testing import MockModel, MockPosterior
+
+    torch.set_default_dtype(torch.float64)
+    rng = np.random.default_rng(q)
+    posteriors, m, R = several_posteriors(3, rng), 64, 3
+    X, z = rng.random((R, q, 2)), rng.standard_normal((m, q, 3))
+    samples = torch.as_tensor(sampled(posteriors, X, z))
+    rival = qExpectedImprovement(
+        MockModel(MockPosterior(samples=samples)),
+        best_f=0.1,
+        sampler=IIDNormalSampler(torch.Size([1])),
+        objective=GenericMCObjective(lambda Y, X=None: Y[..., 0]),
+        constraints=[lambda Y: Y[..., 1], lambda Y: Y[..., 2]],
+        eta=temperature,
+    )
+    theirs = rival(torch.as_tensor(X)).numpy().mean(axis=0)  # every draw is a batch of its own
+    utility = il.FeasibleImprovement(0.1, 2, temperature)
+    ours = il.Joint(utility, posteriors, z).value(X)
+    assert ours.max() > 1e-3
+    np.testing.assert_allclose(ours, theirs, rtol=0.0, atol=1e-8)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("seed", range(3))
+def test_expected_hypervolumes_equal_botorchs(seed):
+    """Of single queries, in closed form."""
+    from botorch.acquisition.multi_objective import ExpectedHypervolumeImprovement
+    from botorch.utils.multi_objective.box_decompositions import NondominatedPartitioning
+    from botorch.utils.testing import MockModel, MockPosterior
+
+    torch.set_default_dtype(torch.float64)
+    rng = np.random.default_rng(seed)
+    front, reference = rng.standard_normal((6, 2)), np.full(2, -2.0)
+    mean, var = rng.standard_normal((5, 2)), 0.05 + rng.random((5, 2))
+    posterior = MockPosterior(
+        mean=torch.as_tensor(mean[:, None]), variance=torch.as_tensor(var[:, None])
+    )
+    rival = ExpectedHypervolumeImprovement(
+        MockModel(posterior),
+        ref_point=reference.tolist(),
+        partitioning=NondominatedPartitioning(
+            torch.as_tensor(reference), Y=torch.as_tensor(front)
+        ),
+    )
+    theirs = rival(torch.zeros(5, 1, 1)).numpy()
+    ours = il.HypervolumeImprovement(front, reference).marginal(mean, var)
+    np.testing.assert_allclose(ours, theirs, rtol=0.0, atol=1e-8)

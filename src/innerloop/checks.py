@@ -112,11 +112,12 @@ def count(name: str, value: Any) -> int:
     return int(value)
 
 
-def base_draws(name: str, value: ArrayLike) -> Array:
-    """`value` as an (m, q) array of base draws with m, q >= 1."""
+def base_draws(name: str, value: ArrayLike, outcomes: int = 1) -> Array:
+    """`value` as base draws (m, q) with m, q >= 1; of several outcomes K, (m, q, K)."""
     z = floats(name, value)
-    if z.ndim != 2 or 0 in z.shape:
-        raise InputError(f"{name} must have shape (m, q) with m, q >= 1, got shape {z.shape}")
+    shape = "(m, q)" if outcomes == 1 else f"(m, q, {outcomes})"
+    if z.ndim < 2 or z.shape[2:] != (outcomes,) * (outcomes > 1) or 0 in z.shape:
+        raise InputError(f"{name} must have shape {shape} with m, q >= 1, got shape {z.shape}")
     return z
 
 

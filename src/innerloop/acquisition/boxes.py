@@ -3,12 +3,13 @@
 A box is a pair of corners: lower and upper, (2, M), the upper one possibly infinite. Outcomes are
 to be maximized. What lies above a reference and is not dominated by a set of points is a union of
 disjoint boxes [lower, upper); each further point takes away from every box what it dominates and
-leaves at most M disjoint boxes of it.
+leaves at most M disjoint boxes of it. In the last coordinate no box has an upper end.
 """
 
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from innerloop.types import Array
 
@@ -29,7 +30,8 @@ def cut(boxes: Array, points: Array) -> Array:
         points: (m, M), -inf for none.
 
     Returns:
-        Boxes (m, B', 2, M), with empty ones at the end of the smaller sets.
+        Boxes (m, B', 2, M), the smaller sets with empty ones. With two objectives, strips along the
+        first one in their order, each up to the next; empty ones come first.
     """
     m, B, _, M = boxes.shape
     lower, upper = boxes[:, :, 0], boxes[:, :, 1]
@@ -50,7 +52,16 @@ def cut(boxes: Array, points: Array) -> Array:
     chosen: Array = np.take_along_axis(together, order[:, :, None, None], axis=1)
     empty = ~np.take_along_axis(kept, order, axis=1)
     chosen[empty] = 0.0
-    return chosen
+    return chosen if M > 2 else _in_order(chosen, empty)
+
+
+def _in_order(strips: Array, empty: NDArray[np.bool_]) -> Array:
+    """Strips (m, B, 2, 2) by their lower end, after empty ones (m, B) at the end of all."""
+    start = np.where(empty, np.inf, strips[:, :, 0, 0])
+    strips[..., 0] = np.where(empty[..., None], start.min(axis=1)[:, None, None], strips[..., 0])
+    order = np.argsort(np.where(empty, -np.inf, start), axis=1, kind="stable")
+    sorted_strips: Array = np.take_along_axis(strips, order[:, :, None, None], axis=1)
+    return sorted_strips
 
 
 def boxes_of(front: Array, reference: Array) -> Array:

@@ -96,12 +96,17 @@ class FreshDraws:
         m: how many draws at every call.
         q: their dimension.
         seed: an integer, a generator, or None for a random one.
+        outcomes: K, how many outcomes there are.
     """
 
-    def __init__(self, m: int, q: int, seed: Seed = None) -> None:
+    shape: tuple[int, ...]
+
+    def __init__(self, m: int, q: int, seed: Seed = None, *, outcomes: int = 1) -> None:
         self.shape = checks.count("m", m), checks.count("q", q)
+        if checks.count("outcomes", outcomes) > 1:
+            self.shape += (outcomes,)
         self._generator = np.random.default_rng(seed)
 
     def __call__(self) -> Array:
-        """The next draws z, (m, q)."""
+        """The next draws z, (m, q), or (m, q, K)."""
         return self._generator.standard_normal(self.shape)

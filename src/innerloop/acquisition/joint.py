@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from innerloop import checks, linalg
+from innerloop.acquisition.joint_outcomes import OutcomesEstimator
 from innerloop.acquisition.lookahead import Estimator, Lookahead
+from innerloop.acquisition.sample_paths import pulled_back, rows_times
 from innerloop.acquisition.shards import PreparedSets, shards
 from innerloop.acquisition.utility import Utility
 from innerloop.errors import InputError
@@ -26,16 +28,17 @@ class Joint:
 
     Args:
         utility: a `Utility`, `EntropySearch` or `KnowledgeGradient`.
-        posterior: the belief given the data.
+        posterior: the belief given the data; one for each outcome, objectives first, if the utility
+            is of several.
         z: base draws (m, p + q), the pending points' first; an array for a deterministic estimate,
-            or `FreshDraws` for new draws at every evaluation.
+            or `FreshDraws` for new draws at every evaluation. For K outcomes (m, p + q, K).
         pending: (p, d), points that are being evaluated.
     """
 
     def __init__(
         self,
         utility: Utility | Lookahead,
-        posterior: Posterior,
+        posterior: Posterior | Sequence[Posterior],
         z: ArrayLike | Callable[[], Array],
         *,
         pending: ArrayLike | None = None,
@@ -43,16 +46,22 @@ class Joint:
         checks.instance(
             "utility", utility, Utility | Lookahead, "a Utility, EntropySearch or KnowledgeGradient"
         )
-        checks.instance("posterior", posterior, Posterior, "a Posterior")
-        points = None if pending is None else checks.points("pending", pending, posterior.d)
+        outcomes = utility.outcomes if isinstance(utility, Utility) else 1
+        self.posteriors = one_for_each_outcome(posterior, utility)
+        self._d = self.posteriors[0].d
+        points = None if pending is None else checks.points("pending", pending, self._d)
         self.utility = utility
-        self.posterior = posterior
-        self._draw = z if callable(z) else _Same(checks.base_draws("z", z).copy())
-        self._estimator: Estimator = (
-            _MyopicEstimator(utility, posterior, points)
-            if isinstance(utility, Utility)
-            else utility.bind(posterior, points)
-        )
+        self._draw = z if callable(z) else _Same(checks.base_draws("z", z, outcomes).copy())
+        self._outcomes = outcomes
+        self._estimator = self._bound(points)
+
+    def _bound(self, pending: Array | None) -> Estimator:
+        """What estimates the utility beside pending points (p, d)."""
+        if isinstance(self.utility, Lookahead):
+            return self.utility.bind(self.posteriors[0], pending)
+        if self._outcomes > 1:
+            return OutcomesEstimator(self.utility, self.posteriors, pending)
+        return _MyopicEstimator(self.utility, self.posteriors[0], pending)
 
     @property
     def draws(self) -> int:
@@ -115,9 +124,11 @@ class Joint:
 
     def _sets_and_draws(self, X: ArrayLike) -> tuple[Array, Array]:
         """X checked, (R, q, d), and draws for it, (m, pending + q)."""
-        sets = checks.query_sets("X", X, self.posterior.d)
+        sets = checks.query_sets("X", X, self._d)
         q, p = sets.shape[1], self._estimator.pending
         z = self._draw()
+        if z.shape[2:] != (self._outcomes,) * (self._outcomes > 1):
+            raise InputError(f"z must be of {self._outcomes} outcomes, got shape {z.shape}")
         if z.shape[1] < p + q:
             raise InputError(
                 f"z has {z.shape[1]} columns, but {p} pending points and q={q} queries need {p + q}"
@@ -144,20 +155,17 @@ class _MyopicEstimator:
 
     def value_and_grad(self, X: Array, z: Array) -> tuple[Array, Array]:
         """Values (R,) and sample path gradients (R, q, d) at X (R, q, d), z: (m, pending + q)."""
-        m, p = z.shape[0], self.pending
         belief = self.posterior.unchecked_belief(X)
         mean, factor = belief.paths
-        residual = _rows_times(factor, z.T)  # (R, q, m); eq. 3
+        residual = rows_times(factor, z.T)  # (R, q, m); eq. 3
         grades, d_mean, d_residual = self.utility.grade_and_slopes(mean[..., None], residual)
         best = self._best(grades, z)
         # Eq. 4, right to left: the utility's slope reaches the path that attains the maximum.
         wins = grades == best[:, None, :]
         won = wins * d_residual
-        d_factor = _rows_times(won, z) / m
-        d_belief_mean = (won if d_mean is d_residual else wins * d_mean).sum(axis=-1) / m
-        d_cov = linalg.cholesky_pullback(factor[..., p:], d_factor[..., p:])
-        d_loadings = d_factor[..., :p] if p else None
-        return best.sum(axis=1) / m, belief.pullback(d_belief_mean, d_cov, d_loadings)
+        d_mean = won if d_mean is d_residual else wins * d_mean
+        grad = pulled_back(belief, factor, d_mean, won, z, self.pending)
+        return best.sum(axis=1) / len(z), grad
 
     def prepare(self, X: Array) -> Array:
         """Mean and factor of the sample paths, side by side: (R, q, 1 + pending + q)."""
@@ -166,7 +174,7 @@ class _MyopicEstimator:
 
     def total(self, prepared: Array, z: Array) -> Array:
         """Sum of the utility over draws z (m, pending + q), from what `prepare` gave: (R,)."""
-        residual = _rows_times(prepared[..., 1:], z.T)  # (R, q, m); eq. 3
+        residual = rows_times(prepared[..., 1:], z.T)  # (R, q, m); eq. 3
         grades = self.utility.grade(prepared[..., :1], residual)
         total: Array = self._best(grades, z).sum(axis=1)
         return total
@@ -179,6 +187,26 @@ class _MyopicEstimator:
             residual = factor @ z[:, : self.pending].T
             best = np.maximum(best, self.utility.grade(mean[:, None], residual).max(axis=0))
         return best
+
+
+def one_for_each_outcome(
+    given: Posterior | Sequence[Posterior], utility: Utility | Lookahead
+) -> tuple[Posterior, ...]:
+    """Posteriors, one for each outcome of a utility, or an error that says what is wrong."""
+    expected = "a Posterior, or one for each outcome"
+    posteriors = (given,) if isinstance(given, Posterior) else given
+    checks.instance("posterior", posteriors, Sequence, expected)
+    for each in posteriors:
+        checks.instance("posterior", each, Posterior, expected)
+    outcomes = utility.outcomes if isinstance(utility, Utility) else 1
+    if len(posteriors) != outcomes:
+        raise InputError(
+            f"{type(utility).__name__} is of {outcomes} outcomes, got {len(posteriors)} posteriors"
+        )
+    dimensions = {each.d for each in posteriors}
+    if len(dimensions) != 1:
+        raise InputError(f"posteriors must be over the same inputs, got dimensions {dimensions}")
+    return tuple(posteriors)
 
 
 def expected_utility(utility: Utility, mean: ArrayLike, cov: ArrayLike, z: ArrayLike) -> Array:
@@ -209,11 +237,6 @@ def expected_utility(utility: Utility, mean: ArrayLike, cov: ArrayLike, z: Array
     residual = linalg.cholesky(sigma, scale) @ draws.T
     value: Array = utility.grade(center[..., None], residual).max(axis=-2).mean(axis=-1)
     return value
-
-
-def _rows_times(A: Array, B: Array) -> Array:
-    """A (R, q, k) times B (k, l) as one matrix product rather than R."""
-    return (A.reshape(-1, A.shape[-1]) @ B).reshape(*A.shape[:-1], B.shape[-1])
 
 
 class _Same:

@@ -11,11 +11,20 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import expit
 
 from innerloop import checks
 from innerloop.acquisition.boxes import boxes_of, cut
-from innerloop.acquisition.normal import log_below, log_difference, log_positive_part
-from innerloop.acquisition.utility import Gain, Utility
+from innerloop.acquisition.expected_volume import log_expected_volume
+from innerloop.acquisition.normal import log_below, log_positive_part
+from innerloop.acquisition.unions import (
+    corners_of,
+    covered,
+    covered_and_slopes,
+    handed_back,
+    number_of_corners,
+)
+from innerloop.acquisition.utility import Beside, Gain, Utility
 from innerloop.errors import InputError
 from innerloop.types import Array
 
@@ -30,19 +39,25 @@ class FeasibleImprovement(Utility):
 
         l^(y, c) = [c_1 <= 0] ... [c_C <= 0].
 
+    The joint form relaxes each [c <= 0] to 1 / (1 + exp(c / temperature)), as that of PI does.
+    Closed forms (`marginal`, `gain`) are exact.
+
     Args:
         threshold: the best feasible outcome so far; None if there is none.
         constraints: C, how many of the outcomes after the objective have to be 0 or below.
+        temperature: of the relaxation, in the units of the constraints.
     """
 
     threshold: float | None
     constraints: int = 1
+    temperature: float = 1e-2
 
     empty = 0.0
-    has_log_gain = True
-    has_joint_form = can_refine = False
+    has_log_gain = monotone = True
 
     def __post_init__(self) -> None:
+        temperature = checks.positive_scalar("temperature", self.temperature)
+        object.__setattr__(self, "temperature", temperature)
         if self.threshold is not None:
             object.__setattr__(self, "threshold", checks.scalar("threshold", self.threshold))
         checks.count("constraints", self.constraints)
@@ -57,6 +72,36 @@ class FeasibleImprovement(Utility):
         if self.threshold is None:
             return feasible.astype(np.float64)
         return np.where(feasible, np.maximum(Y[..., 0] - self.threshold, 0.0), 0.0)
+
+    def together(self, Y: Array, beside: Beside | None = None) -> Array:
+        best: Array = self._relaxed(Y).max(axis=1)
+        return best if beside is None else np.maximum(best, beside.value)
+
+    def together_and_slopes(self, Y: Array, beside: Beside | None = None) -> tuple[Array, Array]:
+        grades, chances = self._relaxed(Y), _relaxed(Y[..., 1:], self.temperature)
+        best: Array = grades.max(axis=1)
+        if beside is not None:
+            best = np.maximum(best, beside.value)
+        won = np.where(grades == best[:, None], grades, 0.0)
+        slopes = np.zeros_like(Y)
+        if self.threshold is not None:
+            slopes[..., 0] = (won > 0.0) * chances.prod(axis=-1)
+        slopes[..., 1:] = won[..., None] * (chances - 1.0) / self.temperature
+        return best, slopes
+
+    def held_by(self, Y: Array) -> Beside:
+        best = self._relaxed(Y).max(axis=0)
+        return Beside(best, best)
+
+    def _relaxed(self, Y: Array) -> Array:
+        """Improvements of outcomes (..., K) times how feasible they are: (...)."""
+        feasible: Array = _relaxed(Y[..., 1:], self.temperature).prod(axis=-1)
+        if self.threshold is None:
+            return feasible
+        return np.maximum(Y[..., 0] - self.threshold, 0.0) * feasible
+
+    def most_favourable(self, shift: Array, floor: Array | None) -> tuple[Array, Array | None]:
+        return _extreme(shift, 1), None if floor is None else floor.min(keepdims=True)
 
     def gain(self, mean: Array, shift: Array, sd: Array, floor: Array | None) -> Gain:
         return _exponential(self.log_gain(mean, shift, sd, floor))
@@ -90,23 +135,34 @@ class HypervolumeImprovement(Utility):
     It is a measure of what is covered, hence monotone and submodular, also in expectation, so that
     the guarantee of greedy choice and the bound of the certificate hold.
 
+    The joint form relaxes each [c <= 0] to 1 / (1 + exp(c / temperature)), as that of PI does. The
+    product w of these is one more coordinate of what a point covers, of the volume of all (z, t)
+    with z <= y and t <= w. Closed forms (`marginal`, `gain`) are exact.
+
     Args:
         front: (P, M), feasible outcomes so far; those that others dominate, or that are not above
             the reference, make no difference. P may be 0.
         reference: (M,), the worst outcome of interest in every objective.
         constraints: how many of the outcomes after the objectives have to be 0 or below.
+        temperature: of the relaxation, in the units of the constraints.
     """
 
     front: Array
     reference: Array
     constraints: int = 0
+    temperature: float = 1e-2
     boxes: Array = field(init=False, repr=False)
 
     empty = 0.0
-    has_log_gain = True
-    has_joint_form = can_refine = False
+    has_log_gain = monotone = True
 
-    def __init__(self, front: ArrayLike, reference: ArrayLike, constraints: int = 0) -> None:
+    def __init__(
+        self,
+        front: ArrayLike,
+        reference: ArrayLike,
+        constraints: int = 0,
+        temperature: float = 1e-2,
+    ) -> None:
         corner = checks.floats("reference", reference)
         if corner.ndim != 1 or corner.size < 2:
             raise InputError(
@@ -121,6 +177,8 @@ class HypervolumeImprovement(Utility):
         object.__setattr__(self, "front", points.copy())
         object.__setattr__(self, "reference", corner.copy())
         object.__setattr__(self, "constraints", int(constraints))
+        warmth = checks.positive_scalar("temperature", temperature)
+        object.__setattr__(self, "temperature", warmth)
         boxes = boxes_of(_best_of(points, corner), corner)
         object.__setattr__(self, "boxes", boxes)
         object.__setattr__(self, "objectives", corner.size)
@@ -155,6 +213,68 @@ class HypervolumeImprovement(Utility):
             left = cut(left, np.where(usable[:, None], points, -np.inf))
         return left
 
+    def together(self, Y: Array, beside: Beside | None = None) -> Array:
+        M, (R, _, m, _) = self.objectives, Y.shape
+        corners = corners_of(self._points(Y))
+        places = corners.places.reshape(len(corners.signs), -1, R, m)
+        volumes = covered(self._left(beside), places[:, :M])
+        if self.constraints:
+            volumes *= places[:, M]
+        total = np.tensordot(corners.signs, volumes, axes=1)
+        return total if beside is None else total + beside.value
+
+    def together_and_slopes(self, Y: Array, beside: Beside | None = None) -> tuple[Array, Array]:
+        M, (R, q, m, _) = self.objectives, Y.shape
+        corners = corners_of(self._points(Y))
+        places = corners.places.reshape(len(corners.signs), -1, R, m)
+        volumes, faces = covered_and_slopes(self._left(beside), places[:, :M])
+        if self.constraints:
+            faces = np.concatenate([faces * places[:, M:], volumes[:, None]], axis=1)
+            volumes = volumes * places[:, M]
+        total = np.tensordot(corners.signs, volumes, axes=1)
+        by_point = handed_back(corners, faces.reshape(*faces.shape[:2], R * m), q)
+        by_point = by_point.reshape(q, -1, R, m)  # the last coordinate is how feasible it is
+        slopes = np.empty((Y.shape[-1], R, q, m))
+        slopes[:M] = by_point[:, :M].transpose(1, 2, 0, 3)
+        if self.constraints:
+            chances = np.moveaxis(_relaxed(Y[..., M:], self.temperature), -1, 0)
+            by_weight = by_point[:, M].swapaxes(0, 1) * chances.prod(axis=0)
+            slopes[M:] = by_weight * (chances - 1.0) / self.temperature
+        value = total if beside is None else total + beside.value
+        return value, np.moveaxis(slopes, 0, -1)
+
+    def held_by(self, Y: Array) -> Beside:
+        """The volume that points add in each draw, and the boxes that they leave of the front."""
+        M, value, floor = self.objectives, np.zeros(Y.shape[1]), self.nothing_held()
+        for y in Y:
+            places = np.moveaxis(y[:, :M], -1, 0)[None, :, None]
+            added = covered(_boxes_first(floor), places)[0, 0]
+            value += np.where(_feasible(y, M), added, 0.0)
+            floor = self.hold(floor, y[None], np.zeros_like(y[None]))
+        return Beside(value, floor)
+
+    def floats_together(self, q: int) -> int:
+        coordinates = self.objectives + (self.constraints > 0)
+        corners = number_of_corners(q, coordinates)
+        return corners * (len(self.boxes) + 8) * (self.objectives + 2)
+
+    def most_favourable(self, shift: Array, floor: Array | None) -> tuple[Array, Array | None]:
+        """The extreme shifts; states hold the front at least."""
+        return _extreme(shift, self.objectives), self.nothing_held()
+
+    def _points(self, Y: Array) -> Array:
+        """Objectives of outcomes (R, q, m, K), with how feasible they are: (q, M + 1, R m)."""
+        M = self.objectives
+        points = np.moveaxis(Y[..., :M], -1, 0)
+        if self.constraints:
+            weight = _relaxed(Y[..., M:], self.temperature).prod(axis=-1)
+            points = np.concatenate([points, weight[None]])
+        return points.transpose(2, 0, 1, 3).reshape(Y.shape[1], len(points), -1)
+
+    def _left(self, beside: Beside | None) -> Array:
+        """The boxes there are in every draw: (B, 2, M, 1, m), or (B, 2, M, 1, 1)."""
+        return _boxes_first(self.nothing_held() if beside is None else beside.floor)
+
     def gain(self, mean: Array, shift: Array, sd: Array, floor: Array | None) -> Gain:
         return _exponential(self.log_gain(mean, shift, sd, floor))
 
@@ -167,27 +287,35 @@ class HypervolumeImprovement(Utility):
         """
         M = self.objectives
         boxes = self.nothing_held() if floor is None else floor
+        volume = log_expected_volume(mean[..., :M] + shift[..., :M], sd[..., :M], boxes)
+        if not self.constraints:
+            return Gain(volume.value, volume.d_mean, volume.d_mean, volume.d_sd)
         value, d_center, d_sd = _log_feasible(mean, shift, sd, objectives=M)
-        s = sd[..., None, :M]
-        center = (mean[..., :M] + shift[..., :M])[..., None, :]  # (R, m, 1, M)
-        lower, upper = boxes[:, :, 0], boxes[:, :, 1]
-        full = np.asarray((upper > lower).all(axis=-1))  # (m, B)
-        upper = np.where(full[..., None], upper, lower + 1.0)
-        log_width, below, density = log_difference((center - lower) / s, (center - upper) / s)
-        each = np.where(full, (log_width + np.log(s)).sum(axis=-1), -np.inf)  # (R, m, B)
-        top = each.max(axis=-1, keepdims=True)
-        shares = np.exp(each - top)
-        total = shares.sum(axis=-1, keepdims=True)
-        shares /= total
-        d_center[..., :M] = (shares[..., None] * below).sum(axis=-2) / s[..., 0, :]
-        d_sd[..., :M] = (shares[..., None] * density).sum(axis=-2) / s[..., 0, :]
-        value = value + (top + np.log(total))[..., 0]
-        return Gain(value, d_center, d_center, d_sd)
+        d_center[..., :M], d_sd[..., :M] = volume.d_mean, volume.d_sd
+        return Gain(value + volume.value, d_center, d_center, d_sd)
 
 
 def _feasible(Y: Array, objectives: int) -> NDArray[np.bool_]:
     """Whether outcomes (..., K) meet all constraints: (...)."""
     return np.asarray((Y[..., objectives:] <= 0.0).all(axis=-1))
+
+
+def _relaxed(constraints: Array, temperature: float) -> Array:
+    """How nearly each of the constraints is met, from 0 to 1."""
+    met: Array = expit(constraints / -temperature)
+    return met
+
+
+def _extreme(shift: Array, objectives: int) -> Array:
+    """The largest shift of every objective, the smallest of every constraint: (N, 1, K)."""
+    largest = shift[..., :objectives].max(axis=1, keepdims=True)
+    smallest = shift[..., objectives:].min(axis=1, keepdims=True)
+    return np.concatenate([largest, smallest], axis=-1)
+
+
+def _boxes_first(floor: Array) -> Array:
+    """Boxes (m, B, 2, M) of every draw with the draws last: (B, 2, M, 1, m)."""
+    return np.ascontiguousarray(floor.transpose(1, 2, 3, 0))[:, :, :, None]
 
 
 def _log_feasible(

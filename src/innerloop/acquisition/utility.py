@@ -47,6 +47,18 @@ class Gain(NamedTuple):
     d_sd: Array
 
 
+class Beside(NamedTuple):
+    """What draws hold before a batch comes in.
+
+    Args:
+        value: (m,), its utility.
+        floor: (m, ...), what a utility needs to know of it.
+    """
+
+    value: Array
+    floor: Array
+
+
 class Utility(ABC):
     """A pointwise utility of outcomes; the utility of a batch is its maximum (section 3.2).
 
@@ -74,8 +86,6 @@ class Utility(ABC):
     """
     has_log_gain: bool = False
     """Whether `log_gain` is there."""
-    has_joint_form: bool = True
-    """Whether there is a Monte Carlo estimate of whole batches."""
     can_refine: bool = True
     """Whether joint ascent improves batches: not if the joint form is a relaxation."""
     holds_best: bool = False
@@ -198,6 +208,65 @@ class Utility(ABC):
             Gains of the same shape, nothing up to 0.
         """
         return np.maximum(excess, 0.0)
+
+    def together(self, Y: Array, beside: Beside | None = None) -> Array:
+        """With several outcomes, the utility of whole batches, for the joint form.
+
+        Args:
+            Y: outcomes (R, q, m, K), of q queries in m draws.
+            beside: what the draws hold besides, from `held_by`.
+
+        Returns:
+            Utilities, (R, m), of what is held too.
+        """
+        raise InputError(f"{type(self).__name__} has no joint form")
+
+    def together_and_slopes(self, Y: Array, beside: Beside | None = None) -> tuple[Array, Array]:
+        """The same with its derivatives.
+
+        Args:
+            Y: outcomes (R, q, m, K), of q queries in m draws.
+            beside: what the draws hold besides, from `held_by`.
+
+        Returns:
+            Utilities (R, m), and their derivatives in the outcomes, (R, q, m, K).
+        """
+        raise InputError(f"{type(self).__name__} has no joint form")
+
+    def held_by(self, Y: Array) -> Beside:
+        """What draws hold of points that are beside a batch, for `together`.
+
+        Args:
+            Y: outcomes (p, m, K), of p points in m draws.
+
+        Returns:
+            Their utility in each draw, and what is left to gain.
+        """
+        raise InputError(f"{type(self).__name__} has no joint form")
+
+    def floats_together(self, q: int) -> int:
+        """Floats that `together` takes in one draw.
+
+        Args:
+            q: how many queries.
+
+        Returns:
+            The size of its largest arrays.
+        """
+        return q * self.outcomes
+
+    def most_favourable(self, shift: Array, floor: Array | None) -> tuple[Array, Array | None]:
+        """Shifts and a floor by which no state gains more, for utilities that are `monotone`.
+
+        Args:
+            shift: (N, m), of every state; with several outcomes, (N, m, K).
+            floor: what the states hold.
+
+        Returns:
+            Some shifts, (N, c) or (N, c, K), and what states hold that have these, (c, ...).
+        """
+        extremes = np.stack([shift.max(axis=1), shift.min(axis=1)], axis=1)
+        return extremes, None if floor is None else np.full(2, floor.min())
 
     def with_pending(self) -> Utility:
         """The utility to maximize where there are pending points: as a rule, the same one."""

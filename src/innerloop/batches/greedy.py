@@ -159,18 +159,19 @@ class JointRounds:
         self._fixed = problem.pending
         self.total = 0.0
         if len(self._fixed):
-            alone = Joint(utility, problem.posterior, self._z)
+            alone = Joint(utility, problem.posteriors, self._z)
             self.total = float(alone.value(self._fixed[None])[0])
             problem.meter.evaluations += 1
         self._bind()
 
     def _bind(self) -> None:
         problem, fixed = self._problem, self._fixed if len(self._fixed) else None
-        self.exact = Joint(self._utility, problem.posterior, self._z, pending=fixed)
+        self.exact = Joint(self._utility, problem.posteriors, self._z, pending=fixed)
         self.search = self.screen = self.exact
         if self.fresh:
-            fresh = FreshDraws(problem.draws, self._z.shape[1], problem.generator)
-            self.search = Joint(self._utility, problem.posterior, fresh, pending=fixed)
+            columns, outcomes = self._z.shape[1], len(problem.posteriors)
+            fresh = FreshDraws(problem.draws, columns, problem.generator, outcomes=outcomes)
+            self.search = Joint(self._utility, problem.posteriors, fresh, pending=fixed)
 
     def valued(self, solution: Solution, number: int) -> Solution:
         """The first of them, once more, if the search saw new draws at every evaluation."""

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from innerloop import checks, linalg
 from innerloop.acquisition.draws import load_sobol
+from innerloop.acquisition.joint import one_for_each_outcome
 from innerloop.acquisition.likely_best import likely_best
 from innerloop.acquisition.lookahead import Lookahead
 from innerloop.acquisition.utilities import ExpectedImprovement
@@ -115,18 +116,14 @@ def suggest(
     Returns:
         The queries, with their value, what each adds, and a bound on what any batch is worth.
     """
-    posteriors = _posteriors(posterior)
-    q, d = checks.count("q", q), posteriors[0].d
     if utility is None:
-        utility = ExpectedImprovement(float(posteriors[0].fitted.max()))
+        (alone,) = one_for_each_outcome(posterior, ExpectedImprovement(0.0))
+        utility = ExpectedImprovement(float(alone.fitted.max()))
     checks.instance(
         "utility", utility, Utility | Lookahead, "a Utility, EntropySearch or KnowledgeGradient"
     )
-    outcomes = utility.outcomes if isinstance(utility, Utility) else 1
-    if len(posteriors) != outcomes:
-        raise InputError(
-            f"{type(utility).__name__} is of {outcomes} outcomes, got {len(posteriors)} posteriors"
-        )
+    posteriors = one_for_each_outcome(posterior, utility)
+    q, d = checks.count("q", q), posteriors[0].d
     generator = np.random.default_rng(seed)
     waiting = np.zeros((0, d)) if pending is None else checks.points("pending", pending, d)
     if isinstance(utility, Utility):
@@ -200,12 +197,6 @@ class _Plan:
                 "way='default' has searches and a form of its own: leave out maximizer and form, "
                 "or give way='greedy'"
             )
-        has_joint_form = not isinstance(utility, Utility) or utility.has_joint_form
-        if not has_joint_form and "joint" in (way, form):
-            raise InputError(
-                f"{type(utility).__name__} has no joint form: leave out form and way, or give "
-                "way='greedy'"
-            )
         if way is None:
             way = "default" if maximizer is None and form != "joint" else "greedy"
         closed = isinstance(utility, Utility) and way != "joint"
@@ -240,19 +231,6 @@ def _filler(
     if candidates is not None:
         return partial(choose_from, candidates, PlainGains(candidates, rounds, problem), problem)
     return partial(fill_greedily, rounds, plan.maximizer, problem)
-
-
-def _posteriors(given: Posterior | Sequence[Posterior]) -> tuple[Posterior, ...]:
-    """One posterior for each outcome."""
-    expected = "a Posterior, or one for each outcome"
-    posteriors = (given,) if isinstance(given, Posterior) else given
-    checks.instance("posterior", posteriors, Sequence, expected)
-    for each in posteriors:
-        checks.instance("posterior", each, Posterior, expected)
-    dimensions = {each.d for each in posteriors}
-    if len(dimensions) != 1:
-        raise InputError(f"posteriors must be over the same inputs, got dimensions {dimensions}")
-    return tuple(posteriors)
 
 
 def _domain(domain: Domain | None, d: int) -> Domain:

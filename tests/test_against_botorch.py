@@ -159,9 +159,7 @@ def test_expected_hypervolumes_equal_botorchs(seed):
     rival = ExpectedHypervolumeImprovement(
         MockModel(posterior),
         ref_point=reference.tolist(),
-        partitioning=NondominatedPartitioning(
-            torch.as_tensor(reference), Y=torch.as_tensor(front)
-        ),
+        partitioning=NondominatedPartitioning(torch.as_tensor(reference), Y=torch.as_tensor(front)),
     )
     theirs = rival(torch.zeros(5, 1, 1)).numpy()
     ours = il.HypervolumeImprovement(front, reference).marginal(mean, var)

@@ -8,8 +8,11 @@ from scipy.integrate import quad
 from scipy.special import log_ndtr
 
 import innerloop as il
+from innerloop.acquisition import expected_volume
 from innerloop.acquisition.boxes import boxes_of, cut
+from innerloop.acquisition.expected_volume import log_expected_volume
 from innerloop.acquisition.normal import log_difference, log_positive_part
+from innerloop.acquisition.unions import corners_of, number_of_corners
 from innerloop.batches.states import Incremental, States
 
 DRAWS = 200_000
@@ -261,7 +264,184 @@ def test_volumes_are_monotone_and_submodular(M, seed):
         assert 0.0 <= many <= few + 1e-12
 
 
+# The joint form
+
+
+def sample_paths(posteriors, X, z):
+    """Outcomes (m, q, K) at a batch X (q, d), by draws z (m, q, K)."""
+    paths = []
+    for k, posterior in enumerate(posteriors):
+        belief = posterior.belief(X)
+        paths.append(belief.mean + z[..., k] @ np.linalg.cholesky(belief.cov).T)
+    return np.stack(paths, axis=-1)
+
+
+def nearly_hard(name):
+    """A utility whose relaxation draws do not come close enough to, to see it."""
+    utility = UTILITIES[name]
+    if "hypervolume" in name or name in ("three objectives", "no front"):
+        return il.HypervolumeImprovement(
+            utility.front, utility.reference, utility.constraints, temperature=1e-9
+        )
+    return il.FeasibleImprovement(utility.threshold, utility.constraints, temperature=1e-9)
+
+
+def utility_of_batches(name, Y):
+    """The utility of batches (m, q, K), point after point."""
+    if name in ("improvement", "feasibility"):
+        return written_out(name, Y)
+    return exact_volume(UTILITIES[name], Y)
+
+
+@pytest.mark.parametrize("name", UTILITIES)
+@pytest.mark.parametrize("q", [1, 2, 3, 7])
+@pytest.mark.parametrize("p", [0, 3])
+def test_joint_values_are_averages_over_sample_paths(name, q, p):
+    posteriors = posteriors_of(UTILITIES[name].outcomes)
+    rng = np.random.default_rng(q)
+    X, waiting = rng.random((2, q, 2)), rng.random((p, 2))
+    z = rng.standard_normal((32, p + q, len(posteriors)))
+    joint = il.Joint(nearly_hard(name), posteriors, z, pending=waiting if p else None)
+    by_hand = [
+        utility_of_batches(name, sample_paths(posteriors, np.concatenate([waiting, x]), z)).mean()
+        for x in X
+    ]
+    np.testing.assert_allclose(joint.value(X), by_hand, rtol=1e-8, atol=1e-10)
+    prepared = joint.prepare(X)
+    halves = prepared.total(0, 16) + prepared.total(16, 32)
+    np.testing.assert_allclose(halves / 32, by_hand, rtol=1e-8, atol=1e-10)
+
+
+@pytest.mark.parametrize("name", UTILITIES)
+@pytest.mark.parametrize("q", [1, 4])
+@pytest.mark.parametrize("p", [0, 2])
+def test_joint_gradients(name, q, p):
+    utility, rng = UTILITIES[name], np.random.default_rng(7)
+    posteriors = posteriors_of(utility.outcomes)
+    z, X = rng.standard_normal((16, p + q, utility.outcomes)), rng.random((3, q, 2))
+    joint = il.Joint(utility, posteriors, z, pending=rng.random((p, 2)) if p else None)
+    value, grad = joint.value_and_grad(X)
+    np.testing.assert_allclose(value, joint.value(X))
+    for place in np.ndindex(q, 2):
+        step = np.zeros((q, 2))
+        step[place] = 1e-6
+        slope = (joint.value(X + step) - joint.value(X - step)) / 2e-6
+        np.testing.assert_allclose(grad[(slice(None), *place)], slope, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("M", [2, 3, 4])
+@pytest.mark.parametrize("q", [1, 2, 5, 8])
+def test_volumes_of_unions(M, q):
+    """By the volume that each point adds to boxes that earlier ones have cut."""
+    rng = np.random.default_rng(10 * M + q)
+    utility = il.HypervolumeImprovement(rng.random((6, M)), np.zeros(M))
+    Y = rng.random((200, q, M)) * 1.3 - 0.1
+    Y[:50] = Y[:50].round(1)  # ties
+    found = utility.together(Y.swapaxes(0, 1)[None])
+    np.testing.assert_allclose(found[0], exact_volume(utility, Y), rtol=1e-12, atol=1e-13)
+    _, slopes = utility.together_and_slopes(Y[50:].swapaxes(0, 1)[None])
+    for place in np.ndindex(q, M):
+        up, down = Y[50:].copy(), Y[50:].copy()
+        up[(slice(None), *place)] += 1e-7
+        down[(slice(None), *place)] -= 1e-7
+        difference = (exact_volume(utility, up) - exact_volume(utility, down)) / 2e-7
+        np.testing.assert_allclose(slopes[0, place[0], :, place[1]], difference, atol=1e-6)
+    one_draw = np.zeros((q, M, 1, 1))
+    assert len(corners_of(one_draw).signs) == number_of_corners(q, M) <= 2**q - 1
+
+
+def test_fresh_draws_of_several_outcomes():
+    utility = UTILITIES["constrained hypervolume"]
+    posteriors, X = posteriors_of(3), np.random.default_rng(0).random((2, 2, 2))
+    fresh = il.Joint(utility, posteriors, il.FreshDraws(64, 2, seed=0, outcomes=3))
+    first, second = fresh.value(X), fresh.value(X)
+    assert not np.array_equal(first, second)
+    z = np.random.default_rng(0).standard_normal((64, 2, 3))
+    np.testing.assert_array_equal(first, il.Joint(utility, posteriors, z).value(X))
+
+
+# Expected volumes in plain space and in log space
+
+
+@pytest.mark.parametrize("M", [2, 3, 4])
+@pytest.mark.parametrize("scale", [1e-3, 0.1, 1.0, 30.0])
+def test_expected_volumes_are_the_same_in_plain_and_in_log_space(M, scale):
+    rng = np.random.default_rng(M)
+    front = rng.random((8, M))
+    front[4:] = front[:4] + 1e-9 * rng.standard_normal((4, M))  # narrow boxes
+    boxes = boxes_of(front, np.full(M, -0.1))[None]
+    mean, sd = rng.random((50, 1, M)) * 1.2, scale * (0.1 + rng.random((50, 1, M)))
+    found, logs = log_expected_volume(mean, sd, boxes), expected_volume._log_sums(mean, sd, boxes)
+    for ours, by_logs in zip(found, logs, strict=True):
+        np.testing.assert_allclose(ours, by_logs, rtol=1e-7, atol=1e-7)
+
+
+@given(st.integers(1, 12), st.integers(0, 10_000))
+def test_two_objectives_have_strips_one_after_the_other(P, seed):
+    rng = np.random.default_rng(seed)
+    strips = boxes_of(rng.random((P, 2)).round(1), np.zeros(2))[None]
+    strips = cut(np.repeat(strips, 5, axis=0), rng.random((5, 2)))
+    strips = cut(strips, np.where(rng.random((5, 1)) < 0.5, rng.random((5, 2)), -np.inf))
+    np.testing.assert_array_equal(strips[:, :-1, 1, 0], strips[:, 1:, 0, 0])
+    assert (strips[:, 0, 0, 0] == 0.0).all()
+    assert (strips[:, -1, 1, 0] == np.inf).all()
+    full = strips[..., 1, 0] > strips[..., 0, 0]
+    assert (strips[full][:, 1, 1] == np.inf).all()
+
+
 # Batches
+
+
+@pytest.mark.parametrize(
+    "name", ["improvement", "hypervolume", "constrained hypervolume", "three objectives"]
+)
+@pytest.mark.parametrize("pending", [0, 2])
+def test_lazy_choice_is_that_among_all(name, pending, monkeypatch):
+    utility, rng = UTILITIES[name], np.random.default_rng(0)
+    posteriors, candidates = posteriors_of(utility.outcomes), rng.random((3000, 2))
+    waiting = rng.random((pending, 2)) if pending else None
+    options = {"candidates": candidates, "pending": waiting, "seed": 0}
+    lazy = il.suggest(posteriors, 3, utility, **options)
+    monkeypatch.setattr(type(utility), "monotone", False)
+    plain = il.suggest(posteriors, 3, utility, **options)
+    np.testing.assert_array_equal(lazy.X, plain.X)
+    assert lazy.upper_bound == pytest.approx(plain.upper_bound)
+    assert lazy.evaluations < 0.5 * plain.evaluations
+
+
+@pytest.mark.parametrize("name", ["improvement", "constrained hypervolume"])
+@pytest.mark.parametrize("options", [{"way": "joint"}, {"form": "joint"}, {"maximizer": "adam"}])
+def test_other_ways_and_forms(name, options):
+    utility = UTILITIES[name]
+    posteriors = posteriors_of(utility.outcomes)
+    batch = il.suggest(posteriors, 2, utility, seed=0, **options)
+    best = worth(name, posteriors, il.suggest(posteriors, 2, utility, seed=0).X)
+    assert worth(name, posteriors, batch.X) >= 0.9 * best
+
+
+def test_joint_ascent_improves_on_greedy_rounds():
+    utility, ratios = UTILITIES["hypervolume"], []
+    for seed in range(8):
+        posteriors = posteriors_of(2, seed=seed)
+        default, greedy = (
+            il.suggest(posteriors, 3, utility, way=way, seed=0).X for way in ("default", "greedy")
+        )
+        ratios.append(
+            worth("hypervolume", posteriors, default) / worth("hypervolume", posteriors, greedy)
+        )
+    assert np.mean(ratios) > 1.0
+    assert min(ratios) > 0.98
+
+
+def test_batches_that_draws_cannot_see():
+    """Nothing is gained but far out: rounds in log space find the best place all the same."""
+    utility = il.HypervolumeImprovement([[60.0, 60.0]], [0.0, 0.0])
+    posteriors = posteriors_of(2)
+    batch = il.suggest(posteriors, 2, utility, seed=0)
+    states = States.start(utility, tuple(posteriors), np.zeros((1, 1, 2)))
+    alone = Incremental.of(states, log=True)
+    others = np.random.default_rng(0).random((2000, 1, 2))
+    assert alone.value(batch.X[:1, None])[0] >= alone.value(others).max() - 1e-6
 
 
 @pytest.mark.parametrize("name", ["improvement", "feasibility", "constrained hypervolume"])
@@ -325,8 +505,13 @@ def test_what_makes_no_sense_is_refused():
         il.suggest(posteriors, 1, il.FeasibleImprovement(0.0, 2))
     with pytest.raises(il.InputError, match="is of 1 outcomes, got 2 posteriors"):
         il.suggest(posteriors, 1)
-    with pytest.raises(il.InputError, match="no joint form"):
-        il.suggest(posteriors, 2, il.HypervolumeImprovement(FRONT, REFERENCE), way="joint")
+    volume = il.HypervolumeImprovement(FRONT, REFERENCE)
+    with pytest.raises(il.InputError, match=r"z must have shape \(m, q, 2\)"):
+        il.Joint(volume, posteriors, np.zeros((4, 2)))
+    with pytest.raises(il.InputError, match="z must be of 2 outcomes"):
+        il.Joint(volume, posteriors, il.FreshDraws(4, 2)).value(np.zeros((1, 2, 2)))
+    with pytest.raises(il.InputError, match="is of 2 outcomes, got 1 posteriors"):
+        il.Joint(volume, posteriors[0], np.zeros((4, 2, 2)))
     with pytest.raises(il.InputError, match="over the same inputs"):
         il.suggest([posteriors[0], posteriors_of(1, d=3)[0]], 1, il.FeasibleImprovement(0.0))
     with pytest.raises(il.InputError, match="2 objectives or more"):

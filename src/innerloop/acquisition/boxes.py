@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 
 from innerloop.types import Array
 
+_TINY = np.finfo(np.float64).tiny
+
 
 def above(reference: Array) -> Array:
     """The one box of all that lies above a reference (M,): (1, 2, M)."""
@@ -67,8 +69,10 @@ def _in_order(strips: Array, empty: NDArray[np.bool_]) -> Array:
 def boxes_of(front: Array, reference: Array) -> Array:
     """What lies above a reference (M,) and is not dominated by points (P, M): boxes (B, 2, M)."""
     boxes: Array = above(reference)[None]
-    # In the order of the first coordinate few boxes are cut twice.
-    for point in front[np.argsort(-front[:, 0], kind="stable")]:
+    # Points in the middle of the front first: then few boxes are cut twice.
+    height = front - reference
+    height /= np.maximum(height.max(axis=0, initial=0.0), _TINY)
+    for point in front[np.argsort(-height.min(axis=1), kind="stable")]:
         boxes = cut(boxes, point[None])
     whole: Array = boxes[0]
     return whole

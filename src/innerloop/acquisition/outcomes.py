@@ -11,18 +11,22 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import expit
 
 from innerloop import checks
 from innerloop.acquisition.boxes import boxes_of, cut
 from innerloop.acquisition.expected_volume import log_expected_volume
-from innerloop.acquisition.normal import log_below, log_positive_part
+from innerloop.acquisition.feasibility import (
+    is_feasible,
+    log_feasible,
+    most_promising,
+    relaxed,
+)
+from innerloop.acquisition.normal import log_positive_part
 from innerloop.acquisition.unions import (
-    corners_of,
-    covered,
-    covered_and_slopes,
-    handed_back,
+    draws_last,
     number_of_corners,
+    volume_and_slopes,
+    volume_of_union,
 )
 from innerloop.acquisition.utility import Beside, Gain, Utility
 from innerloop.errors import InputError
@@ -68,7 +72,7 @@ class FeasibleImprovement(Utility):
             object.__setattr__(self, "most", 1.0)
 
     def value(self, Y: Array) -> Array:
-        feasible = _feasible(Y, 1)
+        feasible = is_feasible(Y, 1)
         if self.threshold is None:
             return feasible.astype(np.float64)
         return np.where(feasible, np.maximum(Y[..., 0] - self.threshold, 0.0), 0.0)
@@ -78,7 +82,7 @@ class FeasibleImprovement(Utility):
         return best if beside is None else np.maximum(best, beside.value)
 
     def together_and_slopes(self, Y: Array, beside: Beside | None = None) -> tuple[Array, Array]:
-        grades, chances = self._relaxed(Y), _relaxed(Y[..., 1:], self.temperature)
+        grades, chances = self._relaxed(Y), relaxed(Y[..., 1:], self.temperature)
         best: Array = grades.max(axis=1)
         if beside is not None:
             best = np.maximum(best, beside.value)
@@ -95,13 +99,13 @@ class FeasibleImprovement(Utility):
 
     def _relaxed(self, Y: Array) -> Array:
         """Improvements of outcomes (..., K) times how feasible they are: (...)."""
-        feasible: Array = _relaxed(Y[..., 1:], self.temperature).prod(axis=-1)
+        feasible: Array = relaxed(Y[..., 1:], self.temperature).prod(axis=-1)
         if self.threshold is None:
             return feasible
         return np.maximum(Y[..., 0] - self.threshold, 0.0) * feasible
 
     def most_favourable(self, shift: Array, floor: Array | None) -> tuple[Array, Array | None]:
-        return _extreme(shift, 1), None if floor is None else floor.min(keepdims=True)
+        return most_promising(shift, 1), None if floor is None else floor.min(keepdims=True)
 
     def gain(self, mean: Array, shift: Array, sd: Array, floor: Array | None) -> Gain:
         return _exponential(self.log_gain(mean, shift, sd, floor))
@@ -114,7 +118,7 @@ class FeasibleImprovement(Utility):
         and -inf in states that hold a feasible outcome, if that is all that was asked for.
         """
         held = np.zeros(1) if floor is None else floor
-        value, d_center, d_sd = _log_feasible(mean, shift, sd, objectives=1)
+        value, d_center, d_sd = log_feasible(mean, shift, sd, objectives=1)
         if self.threshold is None:
             with np.errstate(divide="ignore"):
                 value = value + np.log(1.0 - held)
@@ -190,7 +194,7 @@ class HypervolumeImprovement(Utility):
         M = self.objectives
         inside = np.minimum(Y[..., None, :M], self.boxes[:, 1]) - self.boxes[:, 0]
         volume = np.maximum(inside, 0.0).prod(axis=-1).sum(axis=-1)
-        return np.where(_feasible(Y, M), volume, 0.0)
+        return np.where(is_feasible(Y, M), volume, 0.0)
 
     def nothing_held(self) -> Array:
         """The boxes of the front: (1, B, 2, M)."""
@@ -205,7 +209,7 @@ class HypervolumeImprovement(Utility):
     ) -> Array:
         """The boxes that each state has left: (m, B, 2, M)."""
         Y, M = mean + residual, self.objectives
-        feasible = _feasible(Y, M)
+        feasible = is_feasible(Y, M)
         feasible = feasible if counts is None else feasible & counts
         left = self.nothing_held() if floor is None else floor
         left = np.broadcast_to(left, (Y.shape[1], *left.shape[1:]))
@@ -214,66 +218,51 @@ class HypervolumeImprovement(Utility):
         return left
 
     def together(self, Y: Array, beside: Beside | None = None) -> Array:
-        M, (R, _, m, _) = self.objectives, Y.shape
-        corners = corners_of(self._points(Y))
-        places = corners.places.reshape(len(corners.signs), -1, R, m)
-        volumes = covered(self._left(beside), places[:, :M])
-        if self.constraints:
-            volumes *= places[:, M]
-        total = np.tensordot(corners.signs, volumes, axes=1)
-        return total if beside is None else total + beside.value
+        volume = volume_of_union(self._points(Y), self._left(beside))
+        return volume if beside is None else volume + beside.value
 
     def together_and_slopes(self, Y: Array, beside: Beside | None = None) -> tuple[Array, Array]:
-        M, (R, q, m, _) = self.objectives, Y.shape
-        corners = corners_of(self._points(Y))
-        places = corners.places.reshape(len(corners.signs), -1, R, m)
-        volumes, faces = covered_and_slopes(self._left(beside), places[:, :M])
-        if self.constraints:
-            faces = np.concatenate([faces * places[:, M:], volumes[:, None]], axis=1)
-            volumes = volumes * places[:, M]
-        total = np.tensordot(corners.signs, volumes, axes=1)
-        by_point = handed_back(corners, faces.reshape(*faces.shape[:2], R * m), q)
-        by_point = by_point.reshape(q, -1, R, m)  # the last coordinate is how feasible it is
-        slopes = np.empty((Y.shape[-1], R, q, m))
+        M = self.objectives
+        value, by_point = volume_and_slopes(self._points(Y), self._left(beside))
+        slopes = np.empty((Y.shape[-1], *Y.shape[:-1]))  # outcomes first, each in one piece
         slopes[:M] = by_point[:, :M].transpose(1, 2, 0, 3)
         if self.constraints:
-            chances = np.moveaxis(_relaxed(Y[..., M:], self.temperature), -1, 0)
-            by_weight = by_point[:, M].swapaxes(0, 1) * chances.prod(axis=0)
-            slopes[M:] = by_weight * (chances - 1.0) / self.temperature
-        value = total if beside is None else total + beside.value
+            met = np.moveaxis(relaxed(Y[..., M:], self.temperature), -1, 0)
+            by_chance = by_point[:, M].swapaxes(0, 1) * met.prod(axis=0)
+            slopes[M:] = by_chance * (met - 1.0) / self.temperature
+        value = value if beside is None else value + beside.value
         return value, np.moveaxis(slopes, 0, -1)
 
     def held_by(self, Y: Array) -> Beside:
         """The volume that points add in each draw, and the boxes that they leave of the front."""
         M, value, floor = self.objectives, np.zeros(Y.shape[1]), self.nothing_held()
         for y in Y:
-            places = np.moveaxis(y[:, :M], -1, 0)[None, :, None]
-            added = covered(_boxes_first(floor), places)[0, 0]
-            value += np.where(_feasible(y, M), added, 0.0)
+            point = y[:, :M].T[None, :, None]
+            added = volume_of_union(point, draws_last(floor))[0]
+            value += np.where(is_feasible(y, M), added, 0.0)
             floor = self.hold(floor, y[None], np.zeros_like(y[None]))
         return Beside(value, floor)
 
     def floats_together(self, q: int) -> int:
-        coordinates = self.objectives + (self.constraints > 0)
-        corners = number_of_corners(q, coordinates)
+        corners = number_of_corners(q, self.objectives + (self.constraints > 0))
         return corners * (len(self.boxes) + 8) * (self.objectives + 2)
 
     def most_favourable(self, shift: Array, floor: Array | None) -> tuple[Array, Array | None]:
         """The extreme shifts; states hold the front at least."""
-        return _extreme(shift, self.objectives), self.nothing_held()
+        return most_promising(shift, self.objectives), self.nothing_held()
 
     def _points(self, Y: Array) -> Array:
-        """Objectives of outcomes (R, q, m, K), with how feasible they are: (q, M + 1, R m)."""
+        """Objectives of outcomes (R, q, m, K), and how feasible they are: (q, M + 1, R, m)."""
         M = self.objectives
         points = np.moveaxis(Y[..., :M], -1, 0)
         if self.constraints:
-            weight = _relaxed(Y[..., M:], self.temperature).prod(axis=-1)
-            points = np.concatenate([points, weight[None]])
-        return points.transpose(2, 0, 1, 3).reshape(Y.shape[1], len(points), -1)
+            chance = relaxed(Y[..., M:], self.temperature).prod(axis=-1)
+            points = np.concatenate([points, chance[None]])
+        return points.transpose(2, 0, 1, 3)
 
     def _left(self, beside: Beside | None) -> Array:
         """The boxes there are in every draw: (B, 2, M, 1, m), or (B, 2, M, 1, 1)."""
-        return _boxes_first(self.nothing_held() if beside is None else beside.floor)
+        return draws_last(self.nothing_held() if beside is None else beside.floor)
 
     def gain(self, mean: Array, shift: Array, sd: Array, floor: Array | None) -> Gain:
         return _exponential(self.log_gain(mean, shift, sd, floor))
@@ -290,49 +279,9 @@ class HypervolumeImprovement(Utility):
         volume = log_expected_volume(mean[..., :M] + shift[..., :M], sd[..., :M], boxes)
         if not self.constraints:
             return Gain(volume.value, volume.d_mean, volume.d_mean, volume.d_sd)
-        value, d_center, d_sd = _log_feasible(mean, shift, sd, objectives=M)
+        value, d_center, d_sd = log_feasible(mean, shift, sd, objectives=M)
         d_center[..., :M], d_sd[..., :M] = volume.d_mean, volume.d_sd
         return Gain(value + volume.value, d_center, d_center, d_sd)
-
-
-def _feasible(Y: Array, objectives: int) -> NDArray[np.bool_]:
-    """Whether outcomes (..., K) meet all constraints: (...)."""
-    return np.asarray((Y[..., objectives:] <= 0.0).all(axis=-1))
-
-
-def _relaxed(constraints: Array, temperature: float) -> Array:
-    """How nearly each of the constraints is met, from 0 to 1."""
-    met: Array = expit(constraints / -temperature)
-    return met
-
-
-def _extreme(shift: Array, objectives: int) -> Array:
-    """The largest shift of every objective, the smallest of every constraint: (N, 1, K)."""
-    largest = shift[..., :objectives].max(axis=1, keepdims=True)
-    smallest = shift[..., objectives:].min(axis=1, keepdims=True)
-    return np.concatenate([largest, smallest], axis=-1)
-
-
-def _boxes_first(floor: Array) -> Array:
-    """Boxes (m, B, 2, M) of every draw with the draws last: (B, 2, M, 1, m)."""
-    return np.ascontiguousarray(floor.transpose(1, 2, 3, 0))[:, :, :, None]
-
-
-def _log_feasible(
-    mean: Array, shift: Array, sd: Array, objectives: int
-) -> tuple[Array, Array, Array]:
-    """log prod_k Phi(-m_k / s_k) over the constraints (R, m), with derivatives (R, m, K).
-
-    In the mean or shift of every outcome, and in its sd; zeros for objectives.
-    """
-    center = mean + shift
-    d_center, d_sd = np.zeros_like(center), np.zeros_like(center)
-    s = sd[..., objectives:]
-    v = -center[..., objectives:] / s
-    log_p, slope = log_below(v)
-    d_center[..., objectives:] = -slope / s
-    d_sd[..., objectives:] = -v * slope / s
-    return log_p.sum(axis=-1), d_center, d_sd
 
 
 def _exponential(log: Gain) -> Gain:

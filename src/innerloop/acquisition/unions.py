@@ -18,13 +18,62 @@ from numpy.typing import NDArray
 from innerloop.types import Array
 
 
-class Corners(NamedTuple):
+def volume_of_union(points: Array, boxes: Array) -> Array:
+    """The volume of boxes that lies below one point or another.
+
+    Args:
+        points: (q, M, R, m), in R sets of m draws; (q, M + 1, R, m) if boxes reach from 0 up in one
+            more coordinate.
+        boxes: (B, 2, M, 1, m), as `draws_last` gives them, or (B, 2, M, 1, 1).
+
+    Returns:
+        Volumes, (R, m).
+    """
+    M, corners = boxes.shape[2], corners_of(points)
+    volumes = _covered(boxes, corners.places[:, :M])
+    for height in corners.places[:, M:].swapaxes(0, 1):
+        volumes *= height
+    return np.tensordot(corners.signs, volumes, axes=1)
+
+
+def volume_and_slopes(points: Array, boxes: Array) -> tuple[Array, Array]:
+    """The same with its derivatives.
+
+    Args:
+        points: (q, M, R, m), or (q, M + 1, R, m).
+        boxes: (B, 2, M, 1, m), or (B, 2, M, 1, 1).
+
+    Returns:
+        Volumes (R, m), and their derivatives in the points, of the shape of these.
+    """
+    M, corners = boxes.shape[2], corners_of(points)
+    volumes, faces = _covered_and_slopes(boxes, corners.places[:, :M])
+    if points.shape[1] > M:
+        height = corners.places[:, M:]
+        faces = np.concatenate([faces * height, volumes[:, None]], axis=1)
+        volumes = volumes * height[:, 0]
+    return np.tensordot(corners.signs, volumes, axes=1), _handed_back(corners, faces, len(points))
+
+
+def draws_last(boxes: Array) -> Array:
+    """Boxes (m, B, 2, M) of every draw with the draws last: (B, 2, M, 1, m)."""
+    return np.ascontiguousarray(boxes.transpose(1, 2, 3, 0))[:, :, :, None]
+
+
+def number_of_corners(q: int, D: int) -> int:
+    """How many corners q points of D coordinates have."""
+    if D == 1 or q == 0:
+        return min(q, 1)
+    return q + sum(number_of_corners(j, D - 1) for j in range(q))
+
+
+class _Corners(NamedTuple):
     """Volume of a union = sum of signs times what each corner covers alone.
 
     Args:
         signs: (C,), 1 or -1.
-        places: (C, D, n), in each of n unions.
-        owners: (C, D, n), which point each coordinate is of.
+        places: (C, D, R, m), in each of R m unions.
+        owners: (C, D, R, m), which point each coordinate is of.
     """
 
     signs: Array
@@ -32,9 +81,9 @@ class Corners(NamedTuple):
     owners: NDArray[np.intp]
 
 
-def corners_of(points: Array) -> Corners:
-    """The corners whose signed sum is the union of what points (q, D, n) cover."""
-    owners = np.broadcast_to(np.arange(len(points))[:, None, None], points.shape)
+def corners_of(points: Array) -> _Corners:
+    """The corners whose signed sum is the union of what points (q, D, R, m) cover."""
+    owners = np.broadcast_to(np.arange(len(points))[:, None, None, None], points.shape)
     signs: list[float] = []
     places: list[Array] = []
     whose: list[NDArray[np.intp]] = []
@@ -57,35 +106,21 @@ def corners_of(points: Array) -> Corners:
                 sweep(common, np.where(clipped, owners[j], owners[:j]), coordinate + 1, -sign)
 
     sweep(points, owners, 0, 1.0)
-    return Corners(np.array(signs), np.stack(places), np.stack(whose))
+    return _Corners(np.array(signs), np.stack(places), np.stack(whose))
 
 
-def number_of_corners(q: int, D: int) -> int:
-    """How many corners q points of D coordinates have."""
-    if D == 1 or q == 0:
-        return min(q, 1)
-    return q + sum(number_of_corners(j, D - 1) for j in range(q))
+def _handed_back(corners: _Corners, slopes: Array, q: int) -> Array:
+    """Derivatives at the corners (C, D, R, m), handed to the q points that own them."""
+    one_point = slopes.shape[1:]
+    size = int(np.prod(one_point))
+    cells = corners.owners * size + np.arange(size).reshape(one_point)
+    signed = corners.signs[:, None, None, None] * slopes
+    summed: Array = np.bincount(cells.ravel(), signed.ravel(), q * size).astype(np.float64)
+    return summed.reshape(q, *one_point)
 
 
-def handed_back(corners: Corners, slopes: Array, q: int) -> Array:
-    """Derivatives at the corners (C, D, n), handed to the points that own them: (q, D, n)."""
-    _, D, n = slopes.shape
-    cells = (corners.owners * D + np.arange(D)[:, None]) * n + np.arange(n)
-    signed = corners.signs[:, None, None] * slopes
-    return np.bincount(cells.ravel(), signed.ravel(), q * D * n).reshape(q, D, n)
-
-
-def covered(boxes: Array, places: Array) -> Array:
-    """The volume of the boxes that lies below each place.
-
-    Args:
-        boxes: (B, 2, M, 1, m), in each of m draws, or (B, 2, M, 1, 1); the last coordinate has no
-            upper end.
-        places: (C, M, R, m).
-
-    Returns:
-        Volumes, (C, R, m).
-    """
+def _covered(boxes: Array, places: Array) -> Array:
+    """The volume of boxes that lies below each of the places (C, M, R, m): (C, R, m)."""
     widths = _widths(boxes, places)
     whole = widths[0]
     for width in widths[1:]:
@@ -94,7 +129,7 @@ def covered(boxes: Array, places: Array) -> Array:
     return total
 
 
-def covered_and_slopes(boxes: Array, places: Array) -> tuple[Array, Array]:
+def _covered_and_slopes(boxes: Array, places: Array) -> tuple[Array, Array]:
     """The same, with its derivatives in the places: (C, R, m) and (C, M, R, m)."""
     widths, slopes = _widths(boxes, places), np.empty_like(places)
     for k, width in enumerate(widths):

@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from innerloop.acquisition.joint import Joint
 from innerloop.acquisition.utility import Utility
 from innerloop.batches.problem import Filled, Problem, draws_for
 from innerloop.batches.states import ALL, Incremental, States
@@ -62,6 +63,8 @@ _FURTHER = Exchange(BFGS(tolerance=1e-3, steps=6, patience=3), again=_AGAIN, sea
 _LARGEST_ERROR = 0.05
 # States resolve improvements that take so many standard deviations: plain ones, stretched ones.
 _NEAR, _NOT_FAR = 0.8, 3.0
+# Values of a batch from so many draws each, and how far they may spread if those are to tell it.
+_PARTS, _DRAWS_OF_PART, _LARGEST_SPREAD = 8, 64, 0.5
 # Searches end within about this share of a top; long ridges are as flat as that.
 _TOLERANCE = 1e-4
 # A search that ends on a slope may have missed what this part of the unit cube has to offer.
@@ -295,7 +298,18 @@ def _stretched(z: Array, moves: Array) -> tuple[Array, Array]:
 
 def is_resolved(X: Array, utility: Utility, problem: Problem) -> bool:
     """Whether draws tell what batches near X (q, d) are worth."""
+    if utility.outcomes > 1:
+        return _agree(X, utility, problem)
     return _is_resolved(X, utility, problem, _moves(X, utility, problem), _NOT_FAR)
+
+
+def _agree(X: Array, utility: Utility, problem: Problem) -> bool:
+    """Whether some draws and others tell much the same of what X (q, d) is worth."""
+    z = draws_for(problem.posteriors, _PARTS * _DRAWS_OF_PART, len(X), problem.generator)
+    prepared = Joint(utility, problem.posteriors, z).prepare(X[None])
+    starts = range(0, len(z), _DRAWS_OF_PART)
+    totals = np.array([prepared.total(i, i + _DRAWS_OF_PART)[0] for i in starts])
+    return bool(totals.std() < _LARGEST_SPREAD * totals.mean())
 
 
 def _is_resolved(X: Array, utility: Utility, problem: Problem, moves: Array, reach: float) -> bool:

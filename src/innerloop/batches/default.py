@@ -12,7 +12,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from innerloop.acquisition.draws import reflected_sobol_normal
 from innerloop.acquisition.joint import Joint
 from innerloop.acquisition.utility import Utility
 from innerloop.batches.appraisal import gains_of
@@ -28,7 +27,7 @@ from innerloop.batches.certificate import (
     spread_out,
 )
 from innerloop.batches.greedy import IncrementalRounds, fill_greedily, first_new
-from innerloop.batches.problem import NEAR, Filled, Problem, near
+from innerloop.batches.problem import NEAR, Filled, Problem, draws_for, near
 from innerloop.batches.states import States
 from innerloop.maximizers.bfgs import BFGS
 from innerloop.maximizers.budget import Allowance
@@ -146,7 +145,7 @@ def _choose(candidates: Array, states: States, problem: Problem) -> Array:
     The first is greedy throughout; the others begin with the second best candidate, the third
     and so on, so that joint ascent has different places to start from.
     """
-    beliefs, kernel = states.beliefs(candidates), problem.posterior.gp.kernel
+    beliefs = states.beliefs(candidates)
     first_gains = states.gains(beliefs, some=_CHOOSING_STATES).value.mean(axis=1)
     taken, batches = problem.taken, []
     begun = np.ones(len(candidates), dtype=bool)
@@ -154,8 +153,7 @@ def _choose(candidates: Array, states: States, problem: Problem) -> Array:
         given, updated, gains = states, beliefs, first_gains
         available = np.ones(len(candidates), dtype=bool)
         chosen = [_best_new(gains, begun, candidates, taken)]
-        close = kernel(candidates, candidates[chosen[0]][None])[:, 0]
-        begun &= close <= _SAME_HILL * kernel.variance
+        begun &= ~_on_same_hill(candidates, candidates[chosen[0]], problem)
         for _ in range(problem.q - 1):
             available &= ~near(candidates, candidates[chosen[-1]][None])
             given, updated = given.update(updated, chosen[-1])
@@ -165,6 +163,13 @@ def _choose(candidates: Array, states: States, problem: Problem) -> Array:
         if not begun.any():
             break
     return np.array(batches)
+
+
+def _on_same_hill(points: Array, x: Array, problem: Problem) -> NDArray[np.bool_]:
+    """Which of points (N, d) are so close to x (d,) that every outcome is much the same: (N,)."""
+    kernels = [each.gp.kernel for each in problem.posteriors]
+    close = [each(points, x[None])[:, 0] > _SAME_HILL * each.variance for each in kernels]
+    return np.asarray(np.all(close, axis=0))
 
 
 def _best_new(gain: Array, available: NDArray[np.bool_], candidates: Array, taken: Array) -> int:
@@ -183,8 +188,8 @@ def _ascended(batches: Array, utility: Utility, problem: Problem) -> tuple[Array
     """
     pending = problem.pending if len(problem.pending) else None
     m = min(max(_DRAWS_PER_QUERY * problem.q, _FEWEST_DRAWS), _MOST_DRAWS)
-    z = reflected_sobol_normal(m, problem.q + len(problem.pending), problem.generator)
-    joint = Joint(utility, problem.posterior, z, pending=pending)
+    z = draws_for(problem.posteriors, m, problem.q + len(problem.pending), problem.generator)
+    joint = Joint(utility, problem.posteriors, z, pending=pending)
     allowance, ascent = Allowance(joint, problem.meter, _UNTIL_ASCENT), problem.suited(_ASCENT)
     first: Array = batches[0]
     ascended: Array = ascent(allowance, batches, problem.domain, problem.generator).X[0]

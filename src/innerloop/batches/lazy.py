@@ -127,10 +127,13 @@ class LazyGains:
     def _optimistic(self, rows: slice) -> Array:
         """A gain that no state exceeds: the most favourable shifts over the lowest floor."""
         beliefs, states = self._beliefs[rows], self._states
-        shift = states.shift(beliefs, ALL)[..., 0]
-        extremes = np.stack([shift.max(axis=1), shift.min(axis=1)], axis=1)
-        lowest = None if states.floor is None else np.full(2, states.floor.min())
-        gain = states.utility.gain(beliefs.mean, extremes, beliefs.sd, lowest)
+        mean, shift, sd = beliefs.mean, states.shift(beliefs, ALL), beliefs.sd
+        if len(states.posteriors) == 1:
+            shift = shift[..., 0]
+        else:
+            mean, sd = mean[:, None], sd[:, None]
+        extremes, least = states.utility.most_favourable(shift, states.floor)
+        gain = states.utility.gain(mean, extremes, sd, least)
         bound: Array = gain.value.max(axis=1)
         # Room for the rounding error of an average that equals its bound.
         return bound + 1e-9 * np.abs(bound)

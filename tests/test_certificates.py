@@ -125,7 +125,7 @@ def test_a_search_for_the_bound_keeps_to_what_is_left(left):
     """64 points are valued to find starts: what is left for the search after that is all it has."""
     posterior = make_problem(n=8, d=2, seed=1).posterior
     rng, meter = np.random.default_rng(0), Meter(il.Budget(evaluations=left))
-    problem = Problem(posterior, 1, np.zeros((0, 2)), il.make_domain(2), meter, rng, 16)
+    problem = Problem((posterior,), 1, np.zeros((0, 2)), il.make_domain(2), meter, rng, 16)
     states = States.start(il.SimpleRegret(), (posterior,), np.zeros((1, 1)))
     points = rng.random((64, 2))
     effort, search = certificate.EFFORT, certificate.SEARCH

@@ -317,7 +317,7 @@ def test_an_error_while_points_are_chosen_ends_the_run_with_what_there_is(worker
 class Confused(il.Optimizer):
     """Can make nothing of more than five results."""
 
-    def _learn(self):
+    def _one_outcome(self):
         if len(self._complete()) > 5:
             raise FloatingPointError("a model that fits nothing")
         return super()._learn()

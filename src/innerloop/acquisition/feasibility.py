@@ -24,13 +24,6 @@ def relaxed(constraints: Array, temperature: float) -> Array:
     return met
 
 
-def most_promising(shift: Array, objectives: int) -> Array:
-    """The largest shift of every objective, the smallest of every constraint: (N, 1, K)."""
-    largest = shift[..., :objectives].max(axis=1, keepdims=True)
-    smallest = shift[..., objectives:].min(axis=1, keepdims=True)
-    return np.concatenate([largest, smallest], axis=-1)
-
-
 def log_feasible(
     mean: Array, shift: Array, sd: Array, objectives: int
 ) -> tuple[Array, Array, Array]:

@@ -18,7 +18,6 @@ from innerloop.acquisition.expected_volume import log_expected_volume
 from innerloop.acquisition.feasibility import (
     is_feasible,
     log_feasible,
-    most_promising,
     relaxed,
 )
 from innerloop.acquisition.normal import log_positive_part
@@ -103,9 +102,6 @@ class FeasibleImprovement(Utility):
         if self.threshold is None:
             return feasible
         return np.maximum(Y[..., 0] - self.threshold, 0.0) * feasible
-
-    def most_favourable(self, shift: Array, floor: Array | None) -> tuple[Array, Array | None]:
-        return most_promising(shift, 1), None if floor is None else floor.min(keepdims=True)
 
     def gain(self, mean: Array, shift: Array, sd: Array, floor: Array | None) -> Gain:
         return _exponential(self.log_gain(mean, shift, sd, floor))
@@ -246,10 +242,6 @@ class HypervolumeImprovement(Utility):
     def floats_together(self, q: int) -> int:
         corners = number_of_corners(q, self.objectives + (self.constraints > 0))
         return corners * (len(self.boxes) + 8) * (self.objectives + 2)
-
-    def most_favourable(self, shift: Array, floor: Array | None) -> tuple[Array, Array | None]:
-        """The extreme shifts; states hold the front at least."""
-        return most_promising(shift, self.objectives), self.nothing_held()
 
     def _points(self, Y: Array) -> Array:
         """Objectives of outcomes (R, q, m, K), and how feasible they are: (q, M + 1, R, m)."""

@@ -255,19 +255,6 @@ class Utility(ABC):
         """
         return q * self.outcomes
 
-    def most_favourable(self, shift: Array, floor: Array | None) -> tuple[Array, Array | None]:
-        """Shifts and a floor by which no state gains more, for utilities that are `monotone`.
-
-        Args:
-            shift: (N, m), of every state; with several outcomes, (N, m, K).
-            floor: what the states hold.
-
-        Returns:
-            Some shifts, (N, c) or (N, c, K), and what states hold that have these, (c, ...).
-        """
-        extremes = np.stack([shift.max(axis=1), shift.min(axis=1)], axis=1)
-        return extremes, None if floor is None else np.full(2, floor.min())
-
     def with_pending(self) -> Utility:
         """The utility to maximize where there are pending points: as a rule, the same one."""
         return self

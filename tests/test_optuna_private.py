@@ -30,6 +30,7 @@ from innerloop.integrations.optuna_private import (  # noqa: E402
     forget_listed_trials,
     latest_trials,
     listed_trials,
+    set_constraints_of,
     set_user_attr_once,
     storage_of,
     study_id_of,
@@ -211,6 +212,22 @@ def check_fixed_params(database):
     assert fixed_params_of(study.trials[1]) == fixed_params_of(study.trials[2]) == {}
 
 
+def check_constraints(database):
+    study, other = database.study(), database.study()
+    for _ in range(3):
+        study.ask()
+    complete, pruned, failed = study.trials
+    states = TrialState.COMPLETE, TrialState.PRUNED, TrialState.FAIL
+    for trial, state in zip((complete, pruned, failed), states, strict=True):
+        set_constraints_of(study, trial, state, lambda trial: [trial.number - 1.0, 2])
+    found = [trial.constraints for trial in other.trials]
+    assert found == [{"0": -1.0, "1": 2.0}, {"0": 0.0, "1": 2.0}, {}]
+    study.ask()
+    with pytest.raises(ValueError, match="NaN"):
+        set_constraints_of(study, study.trials[3], TrialState.COMPLETE, lambda _: [float("nan")])
+    assert other.trials[3].constraints == {}
+
+
 def check_engine(database):
     storage, said = database.storage(), []
     engine = engine_of(storage)
@@ -246,6 +263,7 @@ NAMES = {
     "Study._thread_local.cached_all_trials": check_thread_local,
     "Trial.__init__": check_trial,
     "system attribute fixed_params": check_fixed_params,
+    "optuna.samplers._base._process_constraints_after_trial": check_constraints,
     "RDBStorage.engine": check_engine,
     "optuna.storages._rdb.models.StudyUserAttributeModel": check_user_attributes,
 }
@@ -429,6 +447,7 @@ def test_each_private_name_has_a_test_and_is_explained():
         "StudyUserAttributeModel",
         "Trial()",
         "_get_trials",
+        "_process_constraints_after_trial",
         "_storage",
         "_study_id",
         "_thread_local",

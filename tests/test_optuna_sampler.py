@@ -712,12 +712,6 @@ def test_arguments_that_make_no_sense_are_refused(arguments, message):
         InnerLoopSampler(**arguments)
 
 
-def test_several_objectives_are_refused():
-    study = optuna.create_study(directions=["minimize"] * 2, sampler=InnerLoopSampler())
-    with pytest.raises(ValueError, match="one objective, but the study has 2"):
-        study.ask(UNIT)
-
-
 def test_says_what_to_install_where_optuna_is_missing():
     code = "import sys; sys.modules['optuna'] = None; import innerloop.integrations.optuna"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)

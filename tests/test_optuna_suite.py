@@ -8,15 +8,15 @@ pytest.register_assert_rewrite("optuna.testing.pytest_samplers")
 
 from optuna.testing.pytest_samplers import (  # noqa: E402
     BasicSamplerTestCase,
+    MultiObjectiveSamplerTestCase,
     RelativeSamplerTestCase,
-    SingleOnlySamplerTestCase,
 )
 
 from innerloop.integrations.optuna import InnerLoopSampler  # noqa: E402
 
 
 class TestInnerLoopSampler(
-    BasicSamplerTestCase, RelativeSamplerTestCase, SingleOnlySamplerTestCase
+    BasicSamplerTestCase, RelativeSamplerTestCase, MultiObjectiveSamplerTestCase
 ):
     @pytest.fixture
     def sampler(self):

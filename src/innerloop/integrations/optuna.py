@@ -6,7 +6,7 @@ import secrets
 import threading
 import time
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -15,7 +15,7 @@ import numpy as np
 try:
     from optuna.distributions import BaseDistribution
     from optuna.samplers import BaseSampler
-    from optuna.study import Study, StudyDirection
+    from optuna.study import Study
     from optuna.trial import FrozenTrial, TrialState
 except ImportError as error:
     raise ImportError("InnerLoopSampler needs Optuna: pip install 'innerloop[study]'") from error
@@ -23,9 +23,13 @@ except ImportError as error:
 from innerloop import checks
 from innerloop.acquisition.lookahead import Lookahead
 from innerloop.acquisition.utility import Utility
-from innerloop.errors import InputError
 from innerloop.integrations.optuna_memory import Memory
-from innerloop.integrations.optuna_private import latest_trials, listed_trials
+from innerloop.integrations.optuna_outcomes import goals_of
+from innerloop.integrations.optuna_private import (
+    latest_trials,
+    listed_trials,
+    set_constraints_of,
+)
 from innerloop.integrations.optuna_settled import Ask, Chosen, settled
 from innerloop.integrations.optuna_space import (
     at_quantile,
@@ -55,10 +59,16 @@ class InnerLoopSampler(BaseSampler):
     """Gaussian process and batch acquisition functions, as `innerloop.Optimizer` uses them.
 
     Running trials are pending points, also those of other processes on the same storage; of trials
-    that choose one point at the same moment, all but one at most choose again. Failed trials,
-    values that are not finite and trials that violate a constraint make their surroundings less
-    attractive (with EI and PI). A pruned trial counts with its last value, moved between the
-    median and the worst of the complete ones.
+    that choose one point at the same moment, all but one at most choose again. Failed trials and
+    values that are not finite make their surroundings less attractive (with EI and PI). A pruned
+    trial counts with its last value, moved between the median and the worst of the complete ones.
+
+    In a study with several directions points are chosen by the hypervolume that they are expected
+    to add to its front. Constraints, of `Trial.set_constraint` or `constraints_func`, are modelled
+    one by one as soon as two trials have them: what is sought is improvement among points that
+    meet all of them, and such a point as long as none is known. A trial that violates one that is
+    not modelled counts as failed, and one that lacks one that others have is not known to be
+    feasible.
 
     What is learned is kept in the study, where other processes find it, unless the class of kernel
     is one that they cannot import. Samplers with other kernels pass it over.
@@ -71,7 +81,8 @@ class InnerLoopSampler(BaseSampler):
         n_startup_trials: trials that have to be finished before the model is used; by default some
             that suit the space.
         acquisition: "ei", "pi", "sr", "ucb", "es" or "kg"; or a `Utility` or the like, of values
-            as the model sees them: larger is better, with mean 0 and standard deviation 1.
+            as the model sees them: larger is better, with mean 0 and standard deviation 1. Several
+            objectives have their own, and constraints are modelled with "ei" alone.
         form: as in `innerloop.suggest`.
         way: as in `innerloop.suggest`.
         maximizer: as in `innerloop.suggest`, a name or an instance.
@@ -84,6 +95,8 @@ class InnerLoopSampler(BaseSampler):
         independent_sampler: chooses what comes before the model and all parameters that are not in
             every trial; by default these are spread evenly, and modelled given the values that the
             trial has already, once there are results with them.
+        constraints_func: as in Optuna's own samplers, says of a trial that is about to finish by
+            how much it violates each constraint; they are met up to 0.
     """
 
     def __init__(
@@ -100,6 +113,7 @@ class InnerLoopSampler(BaseSampler):
         seconds: float | None = None,
         expire: float | None = None,
         independent_sampler: BaseSampler | None = None,
+        constraints_func: Callable[[FrozenTrial], Sequence[float]] | None = None,
     ) -> None:
         if n_startup_trials not in (None, 0):
             checks.count("n_startup_trials", n_startup_trials)
@@ -109,9 +123,12 @@ class InnerLoopSampler(BaseSampler):
             )
         if space is not None:
             checks.instance("space", space, Space, "a Space")
+        if constraints_func is not None:
+            checks.instance("constraints_func", constraints_func, Callable, "a function")
         self._space = space
         self._startup = n_startup_trials
         self._independent = independent_sampler
+        self._constraints_func = constraints_func
         self._settings = Settings(
             direction="minimize",
             seed=_random_seed() if seed is None else seed,
@@ -151,7 +168,7 @@ class InnerLoopSampler(BaseSampler):
     def after_trial(
         self, study: Study, trial: FrozenTrial, state: TrialState, values: Sequence[float] | None
     ) -> None:
-        """Tell the independent sampler, if there is one.
+        """Write down constraints, and tell the independent sampler, if there are any.
 
         Args:
             study: the study.
@@ -159,6 +176,8 @@ class InnerLoopSampler(BaseSampler):
             state: what it will be.
             values: what came of it, if anything did.
         """
+        if self._constraints_func is not None:
+            set_constraints_of(study, trial, state, self._constraints_func)
         if self._independent is not None:
             self._independent.after_trial(study, trial, state, values)
 
@@ -174,13 +193,14 @@ class InnerLoopSampler(BaseSampler):
         """Distributions of the space, or of parameters that all complete trials have.
 
         Args:
-            study: the study, of one objective.
+            study: the study.
             trial: the trial that asks.
 
         Returns:
             The distributions as they are now, by name.
         """
-        _refuse_several_objectives(study)
+        # Settings say whether they suit several objectives.
+        replace(self._settings, goals=goals_of(study.directions, ()))
         if self._space is not None:
             return self.distributions
         trials = listed_trials(study)
@@ -193,14 +213,13 @@ class InnerLoopSampler(BaseSampler):
         """Values for the whole search space, which others see as pending from now on.
 
         Args:
-            study: the study, of one objective.
+            study: the study.
             trial: the trial that asks.
             search_space: distributions by name.
 
         Returns:
             Values by name, of all parameters that the model chooses; none before there is one.
         """
-        _refuse_several_objectives(study)
         space = {name: each for name, each in search_space.items() if searchable(each)}
         if not space:
             return {}
@@ -227,7 +246,7 @@ class InnerLoopSampler(BaseSampler):
         """A value for a parameter that is not in every trial, or that comes before the model.
 
         Args:
-            study: the study, of one objective.
+            study: the study.
             trial: the trial that asks.
             param_name: the parameter's.
             param_distribution: what to choose from.
@@ -235,7 +254,6 @@ class InnerLoopSampler(BaseSampler):
         Returns:
             The value.
         """
-        _refuse_several_objectives(study)
         if self._independent is not None:
             return self._independent.sample_independent(
                 study, trial, param_name, param_distribution
@@ -285,10 +303,9 @@ class InnerLoopSampler(BaseSampler):
         started, number = time.perf_counter(), ask.trial.number
         model = self._memory_of(ask).model(space)
         finished = model.finished(ask.trials)
-        sign = 1.0 if ask.study.direction == StudyDirection.MAXIMIZE else -1.0
         if len(finished) < startup:
             return None
-        taught = model.taught(ask.study, finished, sign, self._settings)
+        taught = model.taught(ask.study, finished, self._settings)
         if taught is None:
             return None
         others = running(ask.trials, but=ask.trial, expire=self._settings.expire)
@@ -347,10 +364,3 @@ class InnerLoopSampler(BaseSampler):
 
 def _random_seed() -> int:
     return secrets.randbits(32)
-
-
-def _refuse_several_objectives(study: Study) -> None:
-    if len(study.directions) > 1:
-        raise InputError(
-            f"InnerLoopSampler optimizes one objective, but the study has {len(study.directions)}"
-        )

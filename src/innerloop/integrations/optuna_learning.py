@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from optuna.exceptions import StorageInternalError
@@ -52,6 +52,17 @@ class SharedLearning:
         name = f"{_LEARNED}:{_digest(sorted(names))}"
         return SharedLearning(name, _digest(space.to_dict()), space.d)
 
+    def of_outcome(self, outcome: str) -> SharedLearning:
+        """What is learned of one of several outcomes.
+
+        Args:
+            outcome: its name.
+
+        Returns:
+            Where the study holds it, apart from what is learned of others or of one alone.
+        """
+        return replace(self, name=f"{self.name}:{_digest(outcome)}")
+
     def learn(
         self,
         study: Study,
@@ -61,6 +72,7 @@ class SharedLearning:
         *,
         kernel: type[Kernel] = Matern52,
         seconds: float | None = None,
+        bends: bool = True,
     ) -> Learned:
         """Hyperparameters, as the study has them or learned now, going on from what it has.
 
@@ -71,6 +83,7 @@ class SharedLearning:
             sign: 1 if large values are good, -1 if small ones are.
             kernel: the kind of kernel; what was learned with another kind is passed over.
             seconds: as in `learn`.
+            bends: as in `learn`.
 
         Returns:
             What was learned, with that kind of kernel.
@@ -83,7 +96,7 @@ class SharedLearning:
             is_due = before.is_due(len(results.values))
             if stored["trials"] == trials or not is_due:
                 return before
-        learned = learn(results, sign, before, kernel=kernel, seconds=seconds)
+        learned = learn(results, sign, before, kernel=kernel, seconds=seconds, bends=bends)
         if kind is not None:
             content = {"kernel": kind, "trials": trials, "learned": learned.to_dict()}
             self._store(study, content)

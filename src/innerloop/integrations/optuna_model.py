@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,10 +14,12 @@ from optuna.trial import FrozenTrial
 
 from innerloop.errors import InputError
 from innerloop.integrations.optuna_learning import SharedLearning
+from innerloop.integrations.optuna_outcomes import TrialOutcome, goals_of, outcome_of
 from innerloop.integrations.optuna_space import internal, parameter_of
-from innerloop.integrations.optuna_trials import Known, is_lost, known_of, outcome_of
+from innerloop.integrations.optuna_trials import Known, is_lost, known_of
+from innerloop.optimizer.goals import Goals
 from innerloop.optimizer.learn import Learned, Results
-from innerloop.optimizer.models import OneOutcome
+from innerloop.optimizer.models import OneOutcome, SeveralOutcomes
 from innerloop.optimizer.propose import propose
 from innerloop.optimizer.settings import Settings
 from innerloop.optimizer.trials import Trial
@@ -43,14 +46,12 @@ class FinishedTrial(NamedTuple):
     Args:
         number: that of the trial.
         place: where it was evaluated.
-        value: None if it failed.
-        pruned: whether the value is the last one before the trial was pruned.
+        outcome: what came of it.
     """
 
     number: int
     place: Place
-    value: float | None
-    pruned: bool
+    outcome: TrialOutcome
 
 
 class Taught(NamedTuple):
@@ -58,13 +59,11 @@ class Taught(NamedTuple):
 
     Args:
         numbers: those of the trials.
-        results: what came of them.
-        learned: hyperparameters, with the posterior given these results at hand.
+        model: what came of them, with hyperparameters and the posterior at hand.
     """
 
     numbers: tuple[int, ...]
-    results: Results
-    learned: Learned
+    model: OneOutcome | SeveralOutcomes
 
 
 class SpaceModel:
@@ -104,7 +103,7 @@ class SpaceModel:
             if trial.number not in known and trial.state.is_finished():
                 place = None if is_lost(trial) else self.place(trial)
                 outcome = outcome_of(trial)
-                known[trial.number] = place and FinishedTrial(trial.number, place, *outcome)
+                known[trial.number] = place and FinishedTrial(trial.number, place, outcome)
         found = (known.get(trial.number) for trial in trials)
         return [each for each in found if each is not None]
 
@@ -151,7 +150,7 @@ class SpaceModel:
         return held
 
     def taught(
-        self, study: Study, finished: Sequence[FinishedTrial], sign: float, settings: Settings
+        self, study: Study, finished: Sequence[FinishedTrial], settings: Settings
     ) -> Taught | None:
         """What the finished trials teach.
 
@@ -161,22 +160,36 @@ class SpaceModel:
         Args:
             study: the study.
             finished: its finished trials that lie in the space.
-            sign: 1 if large values are good, -1 if small ones are.
-            settings: the same at every call; `kernel` and `seconds` of them count.
+            settings: the same at every call; `kernel`, `seconds` and `acquisition` of them count:
+                constraints are modelled where it is the default.
 
         Returns:
-            What they teach; None if there is no value among the trials.
+            What they teach; None if there is no value among the trials, of some outcome.
         """
         numbers = tuple(each.number for each in finished)
         if self._taught is not None and self._taught.numbers == numbers:
             return self._taught
-        results = self._results(finished, sign)
-        if not len(results.values):
-            return None
-        learned = self._learning.learn(
-            study, numbers, results, sign, kernel=settings.kernel, seconds=settings.seconds
+        goals = goals_of(
+            study.directions,
+            [each.outcome for each in finished],
+            with_constraints=settings.acquisition == "ei",
         )
-        self._taught = Taught(numbers, results, learned.knowing(results))
+        told = {name: self._told(name, finished, goals) for name in goals.names}
+        if not all(told.values()):
+            return None
+        results = {name: self._results(name, told[name], finished, goals) for name in told}
+        if goals.is_plain:
+            (name,) = told
+            learned = self._learn(study, numbers, results[name], name, goals, settings)
+            self._taught = Taught(numbers, OneOutcome(results[name], learned))
+        else:
+            rows = {name: tuple(each.number for each in told[name]) for name in told}
+            by_name = {
+                name: self._learn(study, rows[name], results[name], name, goals, settings)
+                for name in told
+            }
+            trials = tuple(_with_outcomes(each, goals) for each in finished)
+            self._taught = Taught(numbers, SeveralOutcomes(goals, trials, rows, results, by_name))
         return self._taught
 
     def choose(
@@ -215,8 +228,8 @@ class SpaceModel:
             domain=self.space.domain(held) if held else self._domain,
             everything=self._everything,
             drawn=0,
-            told=len(taught.results.values),
-            model=OneOutcome(taught.results, taught.learned),
+            told=len(taught.model.succeeded),
+            model=taught.model,
             tried=[place.trial for place in tried],
             pending=self._rows(pending),
             started=started,
@@ -270,15 +283,62 @@ class SpaceModel:
         """Coordinates of places: (n, d)."""
         return np.array([place.x for place in places]).reshape(-1, self.space.d)
 
-    def _results(self, finished: Sequence[FinishedTrial], sign: float) -> Results:
-        told = [each for each in finished if each.value is not None]
-        values = np.array([each.value for each in told], dtype=np.float64)
+    def _told(
+        self, name: str, finished: Sequence[FinishedTrial], goals: Goals
+    ) -> list[FinishedTrial]:
+        """Those that have an outcome."""
+        return [each for each in finished if name in each.outcome.told(goals)]
+
+    def _results(
+        self,
+        name: str,
+        told: Sequence[FinishedTrial],
+        finished: Sequence[FinishedTrial],
+        goals: Goals,
+    ) -> Results:
+        """What was told of an outcome, and all that failed."""
+        values = np.array([each.outcome.told(goals)[name] for each in told], dtype=np.float64)
+        if name in goals.objectives:
+            pruned = np.array([each.outcome.pruned for each in told], dtype=bool)
+            values = _tempered(values, pruned, goals.sign_of(name))
+        failed = [each.place for each in finished if each.outcome.failed(goals)]
         return Results(
             X=self._rows([each.place for each in told]),
-            values=_tempered(values, np.array([each.pruned for each in told], dtype=bool), sign),
+            values=values,
             noise_sd=np.full(len(told), np.nan),
-            failed=self._rows([each.place for each in finished if each.value is None]),
+            failed=self._rows(failed),
         )
+
+    def _learn(
+        self,
+        study: Study,
+        numbers: tuple[int, ...],
+        results: Results,
+        name: str,
+        goals: Goals,
+        settings: Settings,
+    ) -> Learned:
+        """What results teach of an outcome, with the posterior at hand."""
+        shared = self._learning if goals.is_plain else self._learning.of_outcome(name)
+        learned = shared.learn(
+            study,
+            numbers,
+            results,
+            goals.sign_of(name),
+            kernel=settings.kernel,
+            seconds=settings.seconds,
+            bends=goals.bends(name),
+        )
+        return learned.knowing(results)
+
+
+def _with_outcomes(finished: FinishedTrial, goals: Goals) -> Trial:
+    """A trial of innerloop's with what was told, complete if that is all there is to be told."""
+    told, trial = finished.outcome.told(goals), finished.place.trial
+    if finished.outcome.failed(goals):
+        return replace(trial, state="failed", outcomes=told)
+    is_complete = len(told) == len(goals.names)
+    return replace(trial, state="complete" if is_complete else "pending", outcomes=told)
 
 
 def _with_rest(parameters: Mapping[str, Real | Integer | Choice], whole: Space | None) -> Space:

@@ -7,7 +7,7 @@ No other file uses such names. Each stands in one function, which says by what i
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
@@ -140,6 +140,28 @@ def fixed_params_of(trial: FrozenTrial) -> dict[str, Any]:
         The values by name as users know them; none if the trial was not enqueued.
     """
     return dict(trial.system_attrs.get("fixed_params") or {})
+
+
+def set_constraints_of(
+    study: Study,
+    trial: FrozenTrial,
+    state: TrialState,
+    constraints_func: Callable[[FrozenTrial], Sequence[float]],
+) -> None:
+    """Keep constraints as samplers of Optuna do: `_process_constraints_after_trial`.
+
+    There is no public way where the values come from a function of a finished trial:
+    `FrozenTrial.set_constraint` writes nothing to the storage.
+
+    Args:
+        study: the study.
+        trial: a trial that is about to finish.
+        state: what it will be; only one that is complete or pruned gets constraints.
+        constraints_func: what says by how much the trial violates each of them.
+    """
+    from optuna.samplers._base import _process_constraints_after_trial
+
+    _process_constraints_after_trial(constraints_func, study, trial, state)
 
 
 def engine_of(storage: RDBStorage) -> Engine:

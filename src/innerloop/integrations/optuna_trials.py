@@ -1,9 +1,8 @@
-"""What the trials of a study say: which space they share, what came of them, where others run."""
+"""What the trials of a study say: which space they share, what is planned, where others run."""
 
 from __future__ import annotations
 
 import datetime
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from typing import Any, NamedTuple
@@ -25,34 +24,6 @@ LOST = "innerloop:lost"
 # A trial that started no longer ago and has no parameters yet is about to get some.
 _ABOUT_TO_CHOOSE = datetime.timedelta(seconds=10)
 _MOST_ABOUT_TO_CHOOSE = 15
-
-
-class TrialOutcome(NamedTuple):
-    """What came of a finished trial.
-
-    Args:
-        value: None if there is none that counts: one that is not finite is no value, and one that
-            violates a constraint is of no use.
-        pruned: whether the value is the last one before the trial was pruned.
-    """
-
-    value: float | None
-    pruned: bool
-
-
-def outcome_of(trial: FrozenTrial) -> TrialOutcome:
-    """What came of a finished trial.
-
-    Args:
-        trial: a trial that is complete, pruned or failed.
-
-    Returns:
-        Its value, if that counts.
-    """
-    pruned = trial.state == TrialState.PRUNED
-    value = trial.values[0] if trial.values and trial.state != TrialState.FAIL else math.nan
-    feasible = all(violation <= 0.0 for violation in trial.constraints.values())
-    return TrialOutcome(value if feasible and math.isfinite(value) else None, pruned)
 
 
 class Known(NamedTuple):
@@ -117,9 +88,11 @@ def expect(study: Study, trial: FrozenTrial, chosen: Trial) -> None:
         trial: the trial, under way.
         chosen: the point that was chosen for it.
     """
-    if chosen.prediction is not None:
-        certificate = None if chosen.certificate is None else asdict(chosen.certificate)
-        expected = {"prediction": asdict(chosen.prediction), "certificate": certificate}
+    if chosen.prediction is not None or chosen.predictions is not None:
+        plain = asdict(chosen)
+        expected = {name: plain[name] for name in ("prediction", "certificate")}
+        if chosen.predictions is not None:
+            expected["predictions"] = plain["predictions"]
         storage_of(study).set_trial_system_attr(trial_id_of(trial), EXPECTED, expected)
 
 

@@ -120,6 +120,19 @@ class Goals:
         """1 for each objective that is to be maximized, -1 for the others: (M,)."""
         return np.array([DIRECTIONS[each] for each in self.objectives.values()])
 
+    def sign_of(self, name: str) -> float:
+        """1 if large values of an outcome are good, -1 if small ones are."""
+        if name in self.objectives:
+            return DIRECTIONS[self.objectives[name]]
+        return next(-each.sign for each in self.constraints if each.name == name)
+
+    def bends(self, name: str) -> bool:
+        """Whether an outcome may be seen through a logarithm.
+
+        It would bend fronts, and limits are as far away as they are.
+        """
+        return len(self.objectives) == 1 and name in self.objectives
+
     def wanted(self, trials: Sequence[Trial]) -> Array:
         """Objectives of complete trials, larger is better: (n, M)."""
         rows = [[(t.outcomes or {})[name] for name in self.objectives] for t in trials]

@@ -385,13 +385,9 @@ class Optimizer(Book):
             found = {name: self._results_of(name) for name in self.goals.names}
             if not all(ids for ids, _ in found.values()):
                 return None
-            limits = {each.name: -each.sign for each in self.goals.constraints}
-            signs = dict(zip(self.goals.objectives, self.goals.signs.tolist(), strict=True))
-            signs |= limits  # what keeps within a limit is good
-            # A logarithm would bend fronts, and limits are as far away as they are.
-            bends = list(self.goals.objectives) if len(self.goals.objectives) == 1 else []
+            sign_of, bends = self.goals.sign_of, self.goals.bends
             learned = {
-                name: self._teaches(name, len(ids), signs[name], bends=name in bends)(results)
+                name: self._teaches(name, len(ids), sign_of(name), bends=bends(name))(results)
                 for name, (ids, results) in found.items()
             }
             rows = {name: ids for name, (ids, _) in found.items()}

@@ -1,0 +1,105 @@
+"""What came of finished trials: objectives, and constraints that hold up to 0, each an outcome."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from optuna.study import StudyDirection
+from optuna.trial import FrozenTrial, TrialState
+
+from innerloop.optimizer.goals import Goals, OutcomeConstraint
+
+# A constraint that fewer trials have says nothing yet of other places.
+_FEWEST_TO_MODEL = 2
+
+
+class TrialOutcome(NamedTuple):
+    """What came of a finished trial.
+
+    Args:
+        objectives: all values by name; none if there are none, or one of them is not finite.
+        constraints: values by name, but for those that are not finite.
+        violated: names of constraints that are not met.
+        pruned: whether the value is the last one before the trial was pruned.
+    """
+
+    objectives: dict[str, float]
+    constraints: dict[str, float]
+    violated: frozenset[str]
+    pruned: bool
+
+    def failed(self, goals: Goals) -> bool:
+        """Whether there is no value that counts.
+
+        Args:
+            goals: what is modelled. A trial that violates any other constraint is of no use.
+
+        Returns:
+            Whether it has failed.
+        """
+        modelled = self.constraints.keys() & set(goals.names)
+        return not self.objectives or not self.violated <= modelled
+
+    def told(self, goals: Goals) -> dict[str, float]:
+        """The outcomes that models learn from.
+
+        Args:
+            goals: what is modelled.
+
+        Returns:
+            Values by name; of trials that have failed, those of constraints.
+        """
+        objectives = {} if self.failed(goals) else self.objectives
+        constraints = {n: value for n, value in self.constraints.items() if n in goals.names}
+        return {**objectives, **constraints}
+
+
+def outcome_of(trial: FrozenTrial) -> TrialOutcome:
+    """What came of a finished trial.
+
+    Args:
+        trial: a trial that is complete, pruned or failed.
+
+    Returns:
+        Its outcomes.
+    """
+    values = [] if trial.state == TrialState.FAIL else list(trial.values or [])
+    if not all(math.isfinite(value) for value in values):
+        values = []
+    # Constraints may have names of objectives, which are numbered.
+    limited = {f"constraint {name}": float(value) for name, value in trial.constraints.items()}
+    return TrialOutcome(
+        objectives={str(i): float(value) for i, value in enumerate(values)},
+        constraints={n: value for n, value in limited.items() if math.isfinite(value)},
+        violated=frozenset(name for name, value in limited.items() if not value <= 0.0),
+        pruned=trial.state == TrialState.PRUNED,
+    )
+
+
+def goals_of(
+    directions: Sequence[StudyDirection],
+    outcomes: Iterable[TrialOutcome],
+    *,
+    with_constraints: bool = True,
+) -> Goals:
+    """What is wanted, as far as trials tell enough of it to be modelled.
+
+    Args:
+        directions: those of a study.
+        outcomes: what came of its trials.
+        with_constraints: whether constraints are modelled at all.
+
+    Returns:
+        Objectives with the names "0", "1" and so on, and constraints.
+    """
+    objectives = {
+        str(i): "maximize" if each == StudyDirection.MAXIMIZE else "minimize"
+        for i, each in enumerate(directions)
+    }
+    counts = Counter(name for each in outcomes for name in each.constraints)
+    names = sorted(name for name, count in counts.items() if count >= _FEWEST_TO_MODEL)
+    limits = [OutcomeConstraint(name, 1.0, 0.0, None, f"{name} <= 0") for name in names]
+    return Goals(objectives, tuple(limits) if with_constraints else ())

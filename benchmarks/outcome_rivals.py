@@ -264,12 +264,16 @@ class Optuna:
             self.distributions[name] = distribution
 
     def add(self, points: list[Point], outcomes: list[Outcomes]) -> None:
-        # Asked for rather than added, since NSGA-II knows generations of what it was asked for.
         for point in points:
             self.study.enqueue_trial(point)
         asked = self.ask(len(points))
         if asked != points:
             raise RuntimeError("Optuna changed the initial points")
+        sampler = self.study.sampler
+        if hasattr(sampler, "get_trial_generation"):
+            # Trials that were enqueued belong to no generation otherwise, and have no children.
+            for trial in self.asked:
+                sampler.get_trial_generation(self.study, self.study.trials[trial.number])
         self.tell(points, outcomes)
 
     def ask(self, q: int) -> list[Point]:

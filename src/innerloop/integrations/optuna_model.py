@@ -174,22 +174,27 @@ class SpaceModel:
             [each.outcome for each in finished],
             with_constraints=settings.acquisition == "ei",
         )
-        told = {name: self._told(name, finished, goals) for name in goals.names}
-        if not all(told.values()):
+        told = [each.outcome.told(goals) for each in finished]
+        rows = {
+            name: [each for each, outcomes in zip(finished, told, strict=True) if name in outcomes]
+            for name in goals.names
+        }
+        if not all(rows.values()):
             return None
-        results = {name: self._results(name, told[name], finished, goals) for name in told}
+        failed = self._rows([each.place for each in finished if each.outcome.failed(goals)])
+        results = {name: self._results(name, rows[name], failed, goals) for name in rows}
         if goals.is_plain:
-            (name,) = told
+            (name,) = rows
             learned = self._learn(study, numbers, results[name], name, goals, settings)
             self._taught = Taught(numbers, OneOutcome(results[name], learned))
         else:
-            rows = {name: tuple(each.number for each in told[name]) for name in told}
+            ids = {name: tuple(each.number for each in rows[name]) for name in rows}
             by_name = {
-                name: self._learn(study, rows[name], results[name], name, goals, settings)
-                for name in told
+                name: self._learn(study, ids[name], results[name], name, goals, settings)
+                for name in rows
             }
             trials = tuple(_with_outcomes(each, goals) for each in finished)
-            self._taught = Taught(numbers, SeveralOutcomes(goals, trials, rows, results, by_name))
+            self._taught = Taught(numbers, SeveralOutcomes(goals, trials, ids, results, by_name))
         return self._taught
 
     def choose(
@@ -283,30 +288,19 @@ class SpaceModel:
         """Coordinates of places: (n, d)."""
         return np.array([place.x for place in places]).reshape(-1, self.space.d)
 
-    def _told(
-        self, name: str, finished: Sequence[FinishedTrial], goals: Goals
-    ) -> list[FinishedTrial]:
-        """Those that have an outcome."""
-        return [each for each in finished if name in each.outcome.told(goals)]
-
     def _results(
-        self,
-        name: str,
-        told: Sequence[FinishedTrial],
-        finished: Sequence[FinishedTrial],
-        goals: Goals,
+        self, name: str, having: Sequence[FinishedTrial], failed: Array, goals: Goals
     ) -> Results:
-        """What was told of an outcome, and all that failed."""
-        values = np.array([each.outcome.told(goals)[name] for each in told], dtype=np.float64)
+        """What trials that have an outcome were told of it, beside points (f, d) that failed."""
+        values = np.array([each.outcome.value_of(name) for each in having], dtype=np.float64)
         if name in goals.objectives:
-            pruned = np.array([each.outcome.pruned for each in told], dtype=bool)
+            pruned = np.array([each.outcome.pruned for each in having], dtype=bool)
             values = _tempered(values, pruned, goals.sign_of(name))
-        failed = [each.place for each in finished if each.outcome.failed(goals)]
         return Results(
-            X=self._rows([each.place for each in told]),
+            X=self._rows([each.place for each in having]),
             values=values,
-            noise_sd=np.full(len(told), np.nan),
-            failed=self._rows(failed),
+            noise_sd=np.full(len(having), np.nan),
+            failed=failed,
         )
 
     def _learn(

@@ -40,6 +40,8 @@ class TrialOutcome(NamedTuple):
         Returns:
             Whether it has failed.
         """
+        if not self.violated:
+            return not self.objectives
         modelled = self.constraints.keys() & set(goals.names)
         return not self.objectives or not self.violated <= modelled
 
@@ -53,8 +55,22 @@ class TrialOutcome(NamedTuple):
             Values by name; of trials that have failed, those of constraints.
         """
         objectives = {} if self.failed(goals) else self.objectives
-        constraints = {n: value for n, value in self.constraints.items() if n in goals.names}
+        if not self.constraints:
+            return objectives
+        names = goals.names
+        constraints = {n: value for n, value in self.constraints.items() if n in names}
         return {**objectives, **constraints}
+
+    def value_of(self, name: str) -> float:
+        """The value of an outcome.
+
+        Args:
+            name: that of one that it has.
+
+        Returns:
+            The value.
+        """
+        return self.objectives[name] if name in self.objectives else self.constraints[name]
 
 
 def outcome_of(trial: FrozenTrial) -> TrialOutcome:

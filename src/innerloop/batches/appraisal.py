@@ -30,6 +30,8 @@ from innerloop.types import Array
 # Draws for all queries together, and at least for each; fantasies of what is held; plain draws.
 _DRAWS, _FEWEST_DRAWS = 1024, 32
 _STATES = 1024
+# Of several outcomes, gains are averages over so many fantasies of the queries before.
+_OUTCOME_STATES = 4096
 _PLAIN_DRAWS = 4096
 # Bars are at most so many standard deviations away: beyond, nothing is gained.
 _FARTHEST = -1e8
@@ -108,7 +110,7 @@ def gains_of(X: Array, utility: Utility, problem: Problem) -> Array:
 def _gains_over_states(X: Array, utility: Utility, problem: Problem) -> Array:
     """The expected gain of each query in closed form, over fantasies of those before it."""
     fixed = len(problem.pending) + len(X)
-    z = draws_for(problem.posteriors, _STATES, fixed, problem.generator)
+    z = draws_for(problem.posteriors, _OUTCOME_STATES, fixed, problem.generator)
     states = States.start(utility, problem.posteriors, z)
     if len(problem.pending):
         states = states.extend(problem.pending)
@@ -117,7 +119,7 @@ def _gains_over_states(X: Array, utility: Utility, problem: Problem) -> Array:
         log_gain = states.gains(states.beliefs(x), log=True).value[0]
         chance = 0.0 if problem.chance is None else float(problem.chance.log(x)[0][0])
         gains.append(np.exp(np.logaddexp.reduce(log_gain) - np.log(log_gain.size) + chance))
-        states = states.extend(x, problem.successes(x, _STATES))
+        states = states.extend(x, problem.successes(x, _OUTCOME_STATES))
     return np.array(gains)
 
 

@@ -105,8 +105,11 @@ class SeveralOutcomes:
 
     @property
     def succeeded(self) -> Array:
-        """Encoded points of trials that have the first outcome: (n, d)."""
-        return self.results[self.goals.names[0]].X
+        """Encoded points of trials that have the first outcome and have not failed: (n, d)."""
+        name = self.goals.names[0]
+        failed = {trial.id for trial in self.trials if trial.state == "failed"}
+        kept = [i for i, id in enumerate(self.rows[name]) if id not in failed]
+        return self.results[name].X[kept]
 
     def question(
         self, settings: Settings, domain: Domain, generator: np.random.Generator

@@ -276,6 +276,12 @@ class Optimizer(Book):
 
     @property
     @locked
+    def several_outcomes(self) -> SeveralOutcomes | None:
+        """What the results teach of several outcomes; None until each of them has been told."""
+        return None if self.goals.is_plain else self._several_outcomes()
+
+    @property
+    @locked
     def chance(self) -> Chance | None:
         """The chance that trials succeed, over points of the unit cube; None if none has failed."""
         failed = self._rows("failed")

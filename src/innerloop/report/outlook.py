@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from innerloop.report.model import FittedModel
 from innerloop.report.numbers import number, percent
+from innerloop.report.outcomes import OutcomesModel
 from innerloop.report.subject import Subject
 
 _CAVEAT = "up to Monte Carlo error and the inner search having found the largest gain"
@@ -21,18 +24,45 @@ def outlook(subject: Subject) -> list[str]:
         return [f"There is no model of the results: {subject.trouble}."]
     if not subject.trials:
         return ["Nothing has been tried yet."]
-    if subject.model is None:
+    if subject.model is None and subject.outcomes is None:
         return ["No trial has given a value yet, so there is nothing to learn from."]
     if subject.optimizer.exhausted:
         return ["Every combination of values has been tried or is being tried."]
     if not subject.next_trials:
         return []
-    if any(trial.prediction is None for trial in subject.next_trials):
+    if any((t.prediction or t.predictions) is None for t in subject.next_trials):
         return [
             f"With {_count(subject.copy.used, 'result')} it is too early to say what is left to "
             "gain: the next points are still spread evenly, to learn where good values are."
         ]
-    return _expectation(subject, subject.model)
+    if subject.model is not None:
+        return _expectation(subject, subject.model)
+    return [] if subject.outcomes is None else _aims(subject, subject.outcomes)
+
+
+def _aims(subject: Subject, known: OutcomesModel) -> list[str]:
+    """What the next points are after, where there are several outcomes."""
+    goals, count = subject.goals, len(subject.next_trials)
+    points = "The next point is" if count == 1 else f"The next {count} points are"
+    them = "it is" if count == 1 else "they are"
+    if not subject.front:
+        aim = f"No trial is within all limits yet. {points} chosen to find one."
+    elif len(goals.objectives) > 1:
+        aim = f"{points} chosen for how far {them} expected to move the front."
+    else:
+        aim = f"{points} chosen by how much better than the best {them} expected to be."
+    sentences = [aim]
+    if subject.has_limits:
+        X = known.first.space.encode_all([trial.params for trial in subject.next_trials])
+        chances = [percent(float(each)) for each in np.sort(known.feasible(X))[[0, -1]]]
+        said = chances[0] if chances[0] == chances[1] else f"{chances[0]} to {chances[1]}"
+        sentences.append(f"The chance to be within all limits is {said} there.")
+    sentences.append(
+        f"This is the view of models, one for each outcome, that have seen "
+        f"{_count(subject.copy.used, 'result')}; they may be surprised where nothing has been "
+        "tried."
+    )
+    return sentences
 
 
 def _expectation(subject: Subject, model: FittedModel) -> list[str]:

@@ -19,6 +19,8 @@ from typing import Any
 
 import innerloop
 from innerloop.report.numbers import digits_for, duration, moment, number
+from innerloop.report.outcomes_payload import outcomes_payload
+from innerloop.report.outcomes_sections import aims, limit_of, others
 from innerloop.report.outlook import outlook
 from innerloop.report.payload import label, payload
 from innerloop.report.sections import Section, sections
@@ -31,6 +33,7 @@ _SCRIPTS = (
     "scales.js",
     "draw.js",
     "plot.js",
+    "measures.js",
     "values.js",
     "convergence.js",
     "importance.js",
@@ -40,6 +43,8 @@ _SCRIPTS = (
     "parallel.js",
     "batches.js",
     "tables.js",
+    "front.js",
+    "outcomes.js",
     "main.js",
 )
 _WORDS = {
@@ -62,7 +67,7 @@ def page(subject: Subject, title: str) -> str:
         style=style,
         theme=_asset("theme.js"),
         script=script,
-        data=_json(payload(subject)),
+        data=_json(_data(subject)),
         title=text(title),
         about=text(_about(subject)),
         summary=_summary(subject),
@@ -70,6 +75,12 @@ def page(subject: Subject, title: str) -> str:
         sections="\n".join([*map(_section, shown), _space(subject)]),
         footer=text(f"innerloop {innerloop.__version__}, {moment(time.time())}"),
     )
+
+
+def _data(subject: Subject) -> dict[str, Any]:
+    """What the script draws."""
+    shown = payload(subject)
+    return shown if subject.goals.is_plain else {**shown, **outcomes_payload(subject)}
 
 
 def text(value: str) -> str:
@@ -115,6 +126,11 @@ def _space(subject: Subject) -> str:
     rows = [(name, _range(parameter)) for name, parameter in subject.varied.items()]
     rows += [(name, f"fixed at {_plain(value)}") for name, value in subject.fixed.items()]
     rows += [("constraint", constraint) for constraint in subject.optimizer.space.constraints]
+    if not subject.goals.is_plain:
+        rows += [(f"objective {n}", way) for n, way in subject.goals.objectives.items()]
+        rows += [
+            (f"outcome {each.name}", limit_of(each, subject)) for each in subject.goals.constraints
+        ]
     items = "".join(f"<div><dt>{text(k)}</dt><dd>{text(v)}</dd></div>" for k, v in rows)
     return f'<section id="space"><h2>What is searched</h2><dl class="space">{items}</dl></section>'
 
@@ -133,13 +149,15 @@ def _range(parameter: Real | Integer | Choice) -> str:
 def _about(subject: Subject) -> str:
     varied = len(subject.varied)
     what = "Minimizing" if subject.sign < 0.0 else "Maximizing"
+    if not subject.goals.is_plain:
+        what = aims(subject)
     return f"{what} over {varied} parameter{'' if varied == 1 else 's'}"
 
 
 def _summary(subject: Subject) -> str:
     parts = [_best(subject), _facts(subject)]
     parts.append(_outlook(outlook(subject)))
-    if subject.model is not None and subject.copy.used < subject.copy.results:
+    if (subject.model or subject.outcomes) and subject.copy.used < subject.copy.results:
         parts.append(
             f'<p class="note">The model on this page has learned from {subject.copy.used} of the '
             f"{subject.copy.results} results: the best ones and a random choice of the others. "
@@ -157,9 +175,15 @@ def _outlook(sentences: list[str]) -> str:
 
 
 def _best(subject: Subject) -> str:
+    if len(subject.goals.objectives) > 1:
+        return _front(subject)
     best = subject.best
     if best is None or best.value is None:
-        return ""
+        return (
+            ""
+            if subject.goals.is_plain or not subject.complete()
+            else _nothing(_name_of_best(subject))
+        )
     words, values = f"trial {best.id}", subject.values()
     digits = digits_for(values, 6)
     if subject.model is not None and subject.sign * best.value < (subject.sign * values).max():
@@ -168,6 +192,8 @@ def _best(subject: Subject) -> str:
             "; the model sees noise in the results, and holds this trial for the best, with an "
             f"estimate of {number(estimate, digits - 1)} without noise"
         )
+    if not subject.goals.is_plain:
+        words += f"; the best within all limits, with {others(subject, best)}"
     params = {**{n: best.params[n] for n in subject.varied}, **subject.fixed}
     entries = "".join(
         f'<div><dt>{text(name)}</dt><dd title="{text(label(value))}">{text(_plain(value))}'
@@ -175,10 +201,46 @@ def _best(subject: Subject) -> str:
         for name, value in params.items()
     )
     return (
-        f'<div class="best"><p class="label">Best value</p>'
+        f'<div class="best"><p class="label">{text(_name_of_best(subject))}</p>'
         f'<p class="value" title="{best.value!r}">{text(number(best.value, digits))}</p>'
         f'<p class="label">{text(words)}</p></div>'
         f'<dl class="params">{entries}</dl>'
+    )
+
+
+def _name_of_best(subject: Subject) -> str:
+    return (
+        "Best value" if subject.goals.is_plain else f"Best {next(iter(subject.goals.objectives))}"
+    )
+
+
+def _front(subject: Subject) -> str:
+    """How many trials the front has, and the best of each objective."""
+    front, goals = subject.front, subject.goals
+    if not front:
+        return _nothing("Front") if subject.complete() else ""
+    entries = []
+    for (name, way), column in zip(goals.objectives.items(), goals.wanted(front).T, strict=True):
+        trial = front[int(column.argmax())]
+        value = (trial.outcomes or {})[name]
+        entries.append(
+            f"<div><dt>{'lowest' if way == 'minimize' else 'highest'} {text(name)}</dt>"
+            f'<dd title="{value!r}">{text(number(value, 6))}<small>trial {trial.id}</small></dd>'
+            "</div>"
+        )
+    within = " and are within all limits" if goals.constraints else ""
+    return (
+        f'<div class="best"><p class="label">Front</p>'
+        f'<p class="value">{len(front)} trial{"" if len(front) == 1 else "s"}</p>'
+        f'<p class="label">that no other one beats in all objectives{within}</p></div>'
+        f'<dl class="params">{"".join(entries)}</dl>'
+    )
+
+
+def _nothing(what: str) -> str:
+    return (
+        f'<div class="best"><p class="label">{text(what)}</p><p class="value">none yet</p>'
+        '<p class="label">no trial is within all limits</p></div>'
     )
 
 
@@ -190,6 +252,9 @@ def _facts(subject: Subject) -> str:
     counts, times = subject.counts(), subject.times()
     facts = [("trials", str(len(subject.trials)))]
     facts += [(_WORDS[s], str(counts[s])) for s in _WORDS if s in counts]
+    if subject.has_limits:
+        within = sum(subject.goals.feasible(t, subject.trials) for t in subject.complete())
+        facts.append(("within all limits", str(within)))
     if times:
         facts.append(("began", moment(min(times))))
         told = [trial.told for trial in subject.trials if trial.told is not None]

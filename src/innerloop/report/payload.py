@@ -56,7 +56,7 @@ def _axis(name: str, parameter: Real | Integer | Choice) -> dict[str, Any]:
     }
 
 
-def _place(parameter: Parameter, value: Any) -> Any:
+def place(parameter: Parameter, value: Any) -> Any:
     """A value as the script takes it: a number, or which of the categories it is."""
     if isinstance(parameter, Choice):
         return parameter.values.index(value)
@@ -72,11 +72,11 @@ def _columns(subject: Subject, errors: _Errors) -> dict[str, list[Any]]:
         "value": [trial.value for trial in trials],
         "asked": _since(start, (trial.asked for trial in trials)),
         "told": _since(start, (trial.told for trial in trials)),
-        "mean": [None if p is None else _short(p.mean) for p in predictions],
-        "sd": [None if p is None else _short(p.sd) for p in predictions],
+        "mean": [None if p is None else short(p.mean) for p in predictions],
+        "sd": [None if p is None else short(p.sd) for p in predictions],
         "error": [errors.number(trial) for trial in trials],
         "params": [
-            [_place(parameter, trial.params[name]) for trial in trials]
+            [place(parameter, trial.params[name]) for trial in trials]
             for name, parameter in subject.varied.items()
         ],
     }
@@ -86,7 +86,8 @@ def _since(start: float, times: Iterable[float | None]) -> list[float | None]:
     return [None if time is None else finite(round(time - start, 4)) for time in times]
 
 
-def _short(value: float) -> float | None:
+def short(value: float) -> float | None:
+    """A number to 8 digits, or None in place of what JSON has no word for."""
     return finite(rounded(value, 8))
 
 
@@ -105,20 +106,20 @@ class _Errors:
         if text not in self._numbers:
             self._numbers[text] = len(self.entries)
             last = text.splitlines()[-1].strip() if text else "no reason given"
-            short = last if len(last) <= _LONGEST_LINE else last[:_LONGEST_LINE] + "…"
+            ending = last if len(last) <= _LONGEST_LINE else last[:_LONGEST_LINE] + "…"
             full = text if len(text) <= _LONGEST_ERROR else "…" + text[-_LONGEST_ERROR:]
-            told = short != text and len(self.entries) < _MOST_ERRORS
-            self.entries.append([short, full] if told else [short])
+            told = ending != text and len(self.entries) < _MOST_ERRORS
+            self.entries.append([ending, full] if told else [ending])
         return self._numbers[text]
 
 
 def _next(subject: Subject, trial: Trial) -> dict[str, Any]:
     row: dict[str, Any] = {
-        "params": [_place(p, trial.params[name]) for name, p in subject.varied.items()]
+        "params": [place(p, trial.params[name]) for name, p in subject.varied.items()]
     }
     if subject.model is not None:
         x = subject.model.space.encode(trial.params)[None]
-        mean, low, high = (_short(float(v[0])) for v in subject.model.expected(x))
+        mean, low, high = (short(float(v[0])) for v in subject.model.expected(x))
         row |= {"mean": mean, "low": low, "high": high}
         row["chance"] = rounded(float(subject.model.chance(x)[0]), 3)
     return row
@@ -149,7 +150,7 @@ def _slice(model: FittedModel, numbers: dict[str, int], each: Slice) -> dict[str
     parameter = model.parameters[each.name]
     return {
         "parameter": numbers[each.name],
-        "x": [_place(parameter, value) for value in each.values],
+        "x": [place(parameter, value) for value in each.values],
         "mean": compact(each.expected.mean),
         "low": compact(each.expected.low),
         "high": compact(each.expected.high),

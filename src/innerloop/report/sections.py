@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from innerloop.report.outcomes_sections import OFTEN_NARROW, sections_of_outcomes
 from innerloop.report.subject import Subject
 
 
@@ -17,14 +18,17 @@ class Section(NamedTuple):
 
 def sections(subject: Subject) -> list[Section]:
     """The sections there is something to show in."""
-    found = [_convergence(subject)] if subject.trials else []
-    if subject.model is not None:
-        found += [_importance()] if len(subject.varied) > 1 else []
-        found += [_effects(subject), _map(subject)]
-    if subject.next_trials:
-        found.append(_next(subject))
-    if subject.best is not None:
-        found.append(_parallel())
+    if subject.goals.is_plain:
+        found = [_convergence(subject)] if subject.trials else []
+        if subject.model is not None:
+            found += [_importance()] if len(subject.varied) > 1 else []
+            found += [_effects(subject), _map(subject)]
+        if subject.next_trials:
+            found.append(_next(subject))
+        if subject.best is not None:
+            found.append(_parallel())
+    else:
+        found = [Section(*each) for each in sections_of_outcomes(subject)]
     if subject.batches():
         found.append(_certificates())
     if subject.batches() or any(trial.asked and trial.told for trial in subject.trials):
@@ -63,23 +67,17 @@ def _importance() -> Section:
     )
 
 
-_OFTEN_NARROW = (
-    "With few trials, or across steps, it is often too narrow: with 15 trials it held 84 to 98 % "
-    "of true values on average."
-)
-
-
 def _effects(subject: Subject) -> Section:
     if len(subject.varied) == 1:
         only = "What the model expects along the parameter: the line is the expected value, and the"
         only += " band is where the true value lies with a probability of about 95 %, noise aside"
-        only += " (two standard deviations of the model). " + _OFTEN_NARROW
+        only += " (two standard deviations of the model). " + OFTEN_NARROW
         return Section("effects", "What the parameter does", (only,))
     words = [
         "What the model expects if one parameter varies and the others stay as in the best trial, "
         "the most important parameter first. The line is the expected value. The band is where "
         "the true value lies with a probability of about 95 %, noise aside (two standard "
-        f"deviations of the model). {_OFTEN_NARROW} Dots are trials: they differ from the slice in "
+        f"deviations of the model). {OFTEN_NARROW} Dots are trials: they differ from the slice in "
         "the other parameters, the fainter the more, so they need not lie on the line.",
     ]
     if subject.optimizer.space.constraints:

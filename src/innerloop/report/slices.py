@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from innerloop.report.model import Expected, FittedModel
 from innerloop.space.parameters import Choice, Parameter, Real
@@ -14,6 +16,33 @@ from innerloop.types import Array
 _ALONG_A_LINE, _ALONG_THE_ONLY_LINE, _ACROSS_A_MAP = 61, 241, 40
 # The viewer of maps chooses two of so many parameters.
 _ON_MAPS = 4
+
+
+class Line(NamedTuple):
+    """Along one parameter: its values, and the points that have them (n, d)."""
+
+    name: str
+    values: list[Any]
+    X: Array
+
+
+class Plane(NamedTuple):
+    """Over two parameters: points (n, d), of which a map has (rows of y, columns of x).
+
+    sides: (k, 3), half-planes a x + b y <= c of the unit square outside of which nothing may lie;
+    without them, `outside` says which of the points do not: (n,).
+    """
+
+    x: str
+    y: str
+    X: Array
+    shape: tuple[int, int]
+    sides: Array
+    outside: NDArray[np.bool_]
+
+    def grid(self, values: Array) -> Array:
+        """Values (n,) as a map, NaN outside."""
+        return np.where(self.outside, np.nan, values).reshape(self.shape)
 
 
 class Slice(NamedTuple):
@@ -41,12 +70,20 @@ class Map(NamedTuple):
 
 def slices(model: FittedModel) -> list[Slice]:
     """One for each parameter that varies, the most important first."""
-    return [_slice(model, name) for name in model.importance()]
+    lines = [line_along(model, name) for name in model.importance()]
+    return [
+        Slice(each.name, each.values, model.expected(each.X), model.improvement(each.X))
+        for each in lines
+    ]
 
 
 def maps(model: FittedModel) -> list[Map]:
     """All pairs of the most important parameters; numbers come before categories."""
-    names = list(model.importance())
+    return [_map(model, plane) for plane in planes(model, list(model.importance()))]
+
+
+def planes(model: FittedModel, names: Sequence[str]) -> list[Plane]:
+    """All pairs of the first of some parameters; numbers come before categories."""
     fitting = [
         n
         for n in names
@@ -54,16 +91,17 @@ def maps(model: FittedModel) -> list[Map]:
         or not isinstance(model.parameters[n], Choice)
     ]
     fitting.sort(key=lambda name: isinstance(model.parameters[name], Choice))
-    return [_map(model, x, y) for x, y in combinations(fitting[:_ON_MAPS], 2)]
+    return [_plane(model, x, y) for x, y in combinations(fitting[:_ON_MAPS], 2)]
 
 
-def _slice(model: FittedModel, name: str) -> Slice:
+def line_along(model: FittedModel, name: str) -> Line:
+    """Values of a parameter while the others stay at the best; of many categories, the best."""
     values = _values_along(model, name)
     X = model.moved({name: values})
     if isinstance(model.parameters[name], Choice) and len(values) > _ALONG_A_LINE:
         order = np.argsort(model.outputs.sign * -model.expected(X).mean)[:_ALONG_A_LINE]
         values, X = [values[k] for k in order], X[order]
-    return Slice(name, values, model.expected(X), model.improvement(X))
+    return Line(name, values, X)
 
 
 def _values_along(model: FittedModel, name: str) -> list[Any]:
@@ -102,18 +140,20 @@ def _reach(model: FittedModel, name: str) -> tuple[float, float]:
     return min(max(low, 0.0), here), max(min(high, 1.0), here)
 
 
-def _map(model: FittedModel, x: str, y: str) -> Map:
+def _map(model: FittedModel, plane: Plane) -> Map:
+    mean, improvement = model.expected(plane.X).mean, model.improvement(plane.X)
+    return Map(plane.x, plane.y, plane.grid(mean), plane.grid(improvement), plane.sides)
+
+
+def _plane(model: FittedModel, x: str, y: str) -> Plane:
     across, up = _cells(model.parameters[x]), _cells(model.parameters[y])
     X = model.moved({x: across * len(up), y: [v for v in up for _ in across]})
-    shape = len(up), len(across)
-    mean, improvement = model.expected(X).mean, model.improvement(X)
-    sides = np.zeros((0, 3))
+    sides, outside = np.zeros((0, 3)), np.zeros(len(X), dtype=np.bool_)
     if all(type(model.parameters[n]) is Real and model.parameters[n].count is None for n in (x, y)):
         sides = _sides(model, x, y)
     else:
         outside = ~model.feasible(X)
-        mean, improvement = (np.where(outside, np.nan, v) for v in (mean, improvement))
-    return Map(x, y, mean.reshape(shape), improvement.reshape(shape), sides)
+    return Plane(x, y, X, (len(up), len(across)), sides, outside)
 
 
 def _cells(parameter: Parameter) -> list[Any]:

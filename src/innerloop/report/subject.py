@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
 from innerloop.errors import InnerLoopError
-from innerloop.optimizer.goals import DIRECTIONS
+from innerloop.optimizer.goals import DIRECTIONS, Goals
 from innerloop.optimizer.optimizer import Optimizer
 from innerloop.optimizer.trials import Certificate, Trial, point_of, tried
 from innerloop.report.model import FittedModel
+from innerloop.report.outcomes import OutcomesModel
 from innerloop.report.thinned_copy import Copy, copy_of
 from innerloop.space.parameters import Choice, Integer, Parameter, Plain, Real
 from innerloop.types import Array
@@ -30,7 +32,8 @@ class Subject:
     """What there is to report.
 
     model: None as long as there are no results, or if they cannot be modelled, for a reason that
-    `trouble` gives. next_trials: what would be asked now.
+    `trouble` gives. outcomes: in its place, where there are several. next_trials: what would be
+    asked now.
     """
 
     optimizer: Optimizer
@@ -39,6 +42,23 @@ class Subject:
     model: FittedModel | None
     trouble: str | None
     next_trials: tuple[Trial, ...]
+    outcomes: OutcomesModel | None = None
+
+    @property
+    def goals(self) -> Goals:
+        """What is wanted of the outcomes."""
+        return self.optimizer.goals
+
+    @property
+    def has_limits(self) -> bool:
+        """Whether outcomes have limits, and all of these are known."""
+        limits = [each.limit(self.trials) for each in self.goals.constraints]
+        return bool(limits) and None not in limits
+
+    @cached_property
+    def front(self) -> tuple[Trial, ...]:
+        """Of several outcomes, the trials that no other one beats; see `Optimizer.front`."""
+        return self.optimizer.front
 
     @property
     def sign(self) -> float:
@@ -53,6 +73,8 @@ class Subject:
     @property
     def best(self) -> Trial | None:
         """The best trial of all, as the optimizer sees it; by its value alone if in trouble."""
+        if not self.goals.is_plain:
+            return self.front[0] if self.front and len(self.goals.objectives) == 1 else None
         if self.model is not None:
             return self.trials[self.copy.kept[self.model.best.id]]
         complete = [(self.sign * t.value, t) for t in self.trials if t.value is not None]
@@ -70,6 +92,10 @@ class Subject:
         """Parameters that have several values."""
         items = self.optimizer.space.parameters.items()
         return {n: p for n, p in items if isinstance(p, (Real, Integer, Choice)) and p.width}
+
+    def complete(self) -> list[Trial]:
+        """All trials that were told all there is."""
+        return [trial for trial in self.trials if trial.state == "complete"]
 
     def values(self) -> Array:
         """All values that were told: (n,)."""
@@ -93,9 +119,11 @@ class Subject:
 def subject_of(optimizer: Optimizer, next_points: int) -> Subject:
     """A study as it is now, with so many points that would be asked next."""
     copied, trials = copy_of(optimizer), optimizer.trials
-    model, trouble, asked = None, None, list[Trial]()
+    model, outcomes, trouble, asked = None, None, None, list[Trial]()
     try:
-        if copied.used:
+        if not optimizer.goals.is_plain:
+            outcomes = OutcomesModel.of(copied.optimizer)
+        elif copied.used:
             model = FittedModel.of(copied.optimizer)
         if next_points and not optimizer.exhausted:
             points = tried(trials)
@@ -104,4 +132,4 @@ def subject_of(optimizer: Optimizer, next_points: int) -> Subject:
             asked = [trial for trial in asked if point_of(trial.params) not in points]
     except InnerLoopError as error:
         trouble = str(error)
-    return Subject(optimizer, trials, copied, model, trouble, tuple(asked))
+    return Subject(optimizer, trials, copied, model, trouble, tuple(asked), outcomes)

@@ -7,6 +7,11 @@ const smallestGap = complete.reduce(
   Infinity,
 );
 
+const valueTitle = data.outcomes ? data.outcomes[0].name : "value";
+// Whether a complete trial is beyond some limit.
+const isBeyondLimits = id => data.outcomes !== undefined && data.within[id] === false;
+const wasExpected = id => (data.outcomes ? data.outcomes[0].mean : trials.mean)[id] !== null;
+
 function drawConvergence(host) {
   const controls = html("div", { class: "controls" });
   const drawing = html("div", { class: "figure" });
@@ -22,7 +27,7 @@ function drawConvergence(host) {
   };
   const scales = [["linear", "Linear"]];
   if (canBeLogarithmic) scales.push(["log", "Logarithmic"]);
-  if (smallestGap < Infinity) scales.push(["gap", "Distance to best"]);
+  if (smallestGap < Infinity && !data.outcomes) scales.push(["gap", "Distance to best"]);
   const axes = [["trial", "By trial"]];
   if (lastTold > 0) axes.push(["time", "By time"]);
   control("Horizontal axis", "by", axes);
@@ -50,7 +55,7 @@ function convergenceAcross(by) {
 function convergenceUpwards(scale) {
   if (!complete.length) return { of: value => value, scale: bands([""]), title: null };
   if (scale !== "gap") {
-    return { of: value => value, scale: valueScale(scale === "log"), title: "value" };
+    return { of: value => value, scale: valueScale(scale === "log"), title: valueTitle };
   }
   const largest = complete.reduce((most, id) => Math.max(most, gapOf(trials.value[id])), 0);
   const gaps = paddedLogarithmic(smallestGap / 2, Math.min(largest, Number.MAX_VALUE));
@@ -82,18 +87,20 @@ function convergence(width, { by, scale }) {
   const left = id => drawn.px(across.of(id));
   const top = value => drawn.py(upwards.of(value));
 
-  const groups = { first: [], model: [], beyond: [] };
+  const groups = { first: [], model: [], infeasible: [], beyond: [] };
   for (const id of across.order) {
     const value = trials.value[id];
     const inside = scale !== "linear" || !better(worstShown, value);
     const edge = data.minimize ? box.top + 4 : box.bottom - 4;
-    const kind = !inside ? "beyond" : trials.mean[id] === null ? "first" : "model";
-    groups[kind].push([left(id), inside ? top(value) : edge, id]);
+    const kind = wasExpected(id) ? "model" : "first";
+    const group = isBeyondLimits(id) ? "infeasible" : inside ? kind : "beyond";
+    groups[group].push([left(id), inside ? top(value) : edge, id]);
   }
   const size = crowd(across.order);
   area.append(
     dots(groups.first, { class: `dot first ${size}` }),
     dots(groups.model, { class: `dot ${size}` }),
+    shapes("triangle", groups.infeasible, 4, { class: "infeasible" }),
     shapes("diamond", groups.beyond, 3.5, { class: "beyond" }),
     svg("path", { class: "best-line", d: bestSoFar(across, left, top, drawn.px(across.end)) }),
   );
@@ -121,8 +128,9 @@ function convergenceLegend(groups, running) {
     [groups.model.length, "dot", "dot", "chosen by the model"],
     [groups.first.length, "dot", "dot first", "spread evenly, or given"],
     [beyond, "diamond", "beyond", `far worse: beyond the axis (${beyond})`],
-    [complete.length, "line", "best-line", "best so far"],
-    [complete.length, "ring", "best", "best trial"],
+    [groups.infeasible.length, "triangle", "infeasible", "not within all limits"],
+    [data.best !== null, "line", "best-line", "best so far"],
+    [data.best !== null, "ring", "best", "best trial"],
     [failed.length, "cross", "failed", "failed or given up"],
     [cancelled.length, "cross", "cancelled", "cancelled before they finished"],
     [running.length, "ring", "running", "still running"],
@@ -136,7 +144,7 @@ function bestSoFar({ order }, left, top, end) {
   let path = "";
   for (const id of order) {
     const value = trials.value[id];
-    if (best !== null && !better(value, best)) continue;
+    if (isBeyondLimits(id) || (best !== null && !better(value, best))) continue;
     const [x, y] = [left(id).toFixed(1), top(value).toFixed(1)];
     path += best === null ? `M${x} ${y}` : `H${x}V${y}`;
     best = value;

@@ -5,40 +5,48 @@ const FIRST_EFFECTS = 12;
 const FEW_LEVELS = 24;
 
 function drawEffects(host) {
-  const means = model.slices.flatMap(slice => slice.mean);
+  host.append(...effectsOf(theView, data.best, "best trial"));
+}
+
+// The figures of one view, with a ring around one trial.
+function effectsOf(view, ringed, ringName) {
+  const means = view.slices.flatMap(slice => slice.mean);
   // A prediction far beyond the values seen does not set the scale.
-  const seen = means.filter(mean => prefersLogarithm || !better(worstShown, mean));
-  const ends = [Math.min(...seen, bestValue), Math.max(...seen, bestValue)];
-  const scale = valueScale(prefersLogarithm, ends);
-  const cards = model.slices.map(slice => {
+  const { bestValue: best, limit } = view;
+  const seen = means.filter(mean => view.prefersLogarithm || !view.better(view.worstShown, mean));
+  const ends = [Math.min(...seen, best), Math.max(...seen, best)];
+  if (limit !== undefined) ends.push(limit);
+  const scale = view.scale(view.prefersLogarithm, ends);
+  const cards = view.slices.map(slice => {
     const { name } = parameters[slice.parameter];
     const drawing = html("div", { class: "figure" });
-    figure(drawing, width => drawing.replaceChildren(effect(width, slice, scale)));
+    figure(drawing, width => drawing.replaceChildren(effect(width, slice, scale, view, ringed)));
     return html("div", { class: "card" }, html("h3", { title: name }, name), drawing);
   });
   const entries = [
     ["line", "mean-line", "expected value"],
     ["block", "band", "likely range of the true value"],
     ["dot", "dot", "trials"],
-    ["ring", "best", "best trial"],
+    ["ring", "best", ringName],
   ];
+  if (limit !== undefined) entries.push(["line", "limit-line", "limit"]);
   const grid = html("div", { class: `multiples${cards.length < 3 ? " wide" : ""}` });
-  host.append(legend(entries), withMore(grid, cards, FIRST_EFFECTS, "parameters"));
+  return [legend(entries), withMore(grid, cards, FIRST_EFFECTS, "parameters")];
 }
 
-function effect(width, slice, y) {
+function effect(width, slice, y, view, ringed) {
   const parameter = parameters[slice.parameter];
   const isChoice = parameter.kind === "choice";
   const { root, area, px, py, box } = plot(width, {
     height: 210,
     x: isChoice ? bands(slice.x.map(k => parameter.values[k])) : parameterScale(parameter),
     y,
-    yTitle: "value",
-    label: `Expected value along ${parameter.name}`,
+    yTitle: view.title,
+    label: `Expected ${view.title} along ${parameter.name}`,
   });
   // What is beyond the axis, or has no logarithm, goes to its end.
   const top = value => {
-    const place = prefersLogarithm && !(value > 0) ? Infinity : py(value);
+    const place = view.prefersLogarithm && !(value > 0) ? Infinity : py(value);
     return Math.min(Math.max(place, box.top - 9), box.bottom + 9);
   };
   const column = new Map(slice.x.map((value, k) => [value, k]));
@@ -50,9 +58,9 @@ function effect(width, slice, y) {
   const apart = isChoice || (parameter.steps && slice.x.length <= FEW_LEVELS);
 
   const values = trials.params[slice.parameter];
-  const near = nearness([slice.parameter]);
+  const near = nearness([slice.parameter], view.offsets);
   const seen = model.shown
-    .map((id, row) => [left(values[id]), top(trials.value[id]), id, near[row]])
+    .map((id, row) => [left(values[id]), top(view.values[id]), id, near[row]])
     .filter(([x]) => x !== null);
   const strokes = line.map(([x, y]) => `M${x - 9} ${y}h18`).join("");
   area.append(
@@ -61,7 +69,11 @@ function effect(width, slice, y) {
     svg("path", { class: "mean-line", d: isChoice ? strokes : polyline(line) }),
   );
   if (apart && !isChoice) area.append(dots(line, { class: "level" }));
-  const best = [left(values[data.best]), top(trials.value[data.best])];
+  if (view.limit !== undefined) {
+    const at = Math.round(py(view.limit)) + 0.5;
+    area.append(svg("path", { class: "limit-line", d: `M${box.left} ${at}H${box.right}` }));
+  }
+  const best = [left(values[ringed]), top(view.values[ringed])];
   if (best[0] !== null) area.append(shapes("ring", [best], 5.5, { class: "best" }));
 
   tips(root, width, (x, y) => {
@@ -70,8 +82,8 @@ function effect(width, slice, y) {
     const mark = nearest(seen, x, y, 8);
     const here = [
       paramLine(slice.parameter, slice.x[k]),
-      `expected ${valueText(slice.mean[k])}`,
-      `likely ${valueText(slice.low[k])} to ${valueText(slice.high[k])}`,
+      `expected ${view.text(slice.mean[k])}`,
+      `likely ${view.text(slice.low[k])} to ${view.text(slice.high[k])}`,
     ];
     return mark ? [...here, "", ...trialLines(mark[2])] : here;
   });

@@ -1,9 +1,9 @@
 // The colours of a map.
 
 // Values over two parameters, turned if they were computed the other way round: m columns, n rows.
-function cellsOf(across, up, kind) {
-  const own = model.maps.find(each => each.x === across && each.y === up);
-  const map = own ?? model.maps.find(each => each.x === up && each.y === across);
+function cellsOf(maps, across, up, kind) {
+  const own = maps.find(each => each.x === across && each.y === up);
+  const map = own ?? maps.find(each => each.x === up && each.y === across);
   const rows = map[kind].length / map.columns;
   return {
     values: map[kind],
@@ -16,19 +16,20 @@ function cellsOf(across, up, kind) {
 }
 
 // From values to shares of the ramp, and what is written at its ends.
-function shadesOf(values, kind) {
+function shadesOf(values, kind, view) {
+  if (view.isChance) return { share: value => value, ends: ["0 %", "100 %"], text: percent };
   const isGain = kind === "improvement";
   const known = values.filter(value => value !== null);
   // What the next points promise sets the scale too, so that next to nothing looks like nothing.
   const low = isGain ? 0 : Math.min(...known);
   const high = Math.max(...known, isGain ? model.promise : -Infinity);
-  const text = value => (isGain ? number(value, 3) : valueText(value));
+  const text = value => (isGain ? number(value, 3) : view.text(value));
   if (!(high / 2 - low / 2 > 0)) return { share: () => 0, ends: [text(low), ""], text };
-  const log = !isGain && prefersLogarithm && low > 0 && high / low > 50;
+  const log = !isGain && view.prefersLogarithm && low > 0 && high / low > 50;
   const scale = log ? logarithmic(low, high) : linear(low, high);
   if (isGain) return { share: scale.at, ends: [text(low), text(high)], text };
-  const [worst, best] = data.minimize ? [high, low] : [low, high];
-  const share = data.minimize ? value => 1 - scale.at(value) : scale.at;
+  const [worst, best] = view.minimize ? [high, low] : [low, high];
+  const share = view.minimize ? value => 1 - scale.at(value) : scale.at;
   return { share, ends: [text(worst), `${text(best)} (best)`], text };
 }
 

@@ -1,15 +1,19 @@
 // Learned lengthscales as bars.
 
 function drawImportance(host) {
+  host.append(importanceOf(theView));
+}
+
+function importanceOf(view) {
   const changes = new Map(
-    model.slices.map(slice => {
+    view.slices.map(slice => {
       const low = Math.min(...slice.mean);
       const high = Math.max(...slice.mean);
       return [slice.parameter, 2 * (high / 2 - low / 2)];
     }),
   );
-  const top = model.importance[0][1];
-  const rows = model.importance.map(([k, share]) => {
+  const top = view.importance[0][1];
+  const rows = view.importance.map(([k, share]) => {
     const bar = html("div", { class: "fill" });
     bar.style.width = `${Math.max((100 * share) / top, 0.5)}%`;
     const change = changes.get(k);
@@ -31,7 +35,7 @@ function drawImportance(host) {
     { class: "importance" },
     html("li", { class: "head", "aria-hidden": "true" }, ...heads),
   );
-  host.append(withMore(list, rows, 12, "parameters"));
+  return withMore(list, rows, 12, "parameters");
 }
 
 // A list of which the first entries are shown, and the others on demand.

@@ -1,6 +1,8 @@
 // Draws every section that is on the page.
 
 const SECTIONS = {
+  front: drawFront,
+  hypervolume: drawHypervolume,
   convergence: drawConvergence,
   importance: drawImportance,
   effects: drawEffects,
@@ -11,6 +13,7 @@ const SECTIONS = {
   timings: drawTimings,
   failures: drawFailures,
   trials: drawTrials,
+  ...(data.outcomes ? OF_OUTCOMES : {}),
 };
 
 for (const [name, draw] of Object.entries(SECTIONS)) {

@@ -11,29 +11,38 @@ function drawMap(host) {
     return;
   }
   const axes = { across: model.maps[0].x, up: model.maps[0].y };
-  const panels = PANELS.map(about => {
+  const panels = PANELS.map(about => ({ ...about, view: theView }));
+  drawMaps(host, panels, axes, "best trial");
+}
+
+// panels: { kind, title, ramp, view, ringed, heading }; each is given its `redraw`.
+function drawMaps(host, panels, axes, ringName) {
+  const { maps } = panels[0].view;
+  for (const each of panels) {
     const drawing = html("div", { class: "figure layered" });
     const bar = html("div");
-    const card = html("div", { class: "card" }, html("h3", {}, about.title), drawing, bar);
-    return { ...about, drawing, bar, card };
-  });
+    const heading = each.heading ?? html("h3", {}, each.title);
+    const card = html("div", { class: "card" }, heading, drawing, bar);
+    Object.assign(each, { drawing, bar, card });
+  }
   const redraw = () => panels.forEach(panel => landscape(panel, axes));
-  host.append(mapControls(axes, redraw));
+  const choices = [...new Set(maps.flatMap(each => [each.x, each.y]))];
+  if (choices.length > 2) host.append(pairControls(choices, parameters, axes, redraw));
   host.append(html("div", { class: "multiples wide" }, ...panels.map(panel => panel.card)));
   const entries = [
     ["dot", "dot", "trials"],
-    ["ring", "best", "best trial"],
+    ["ring", "best", ringName],
   ];
   if (pending.length) entries.push(["ring", "running", "still running"]);
   if (data.next.length) entries.push(["diamond", "next", "next points"]);
   host.append(legend(entries));
-  panels.forEach(panel => figure(panel.drawing, () => landscape(panel, axes)));
+  panels.forEach(panel => {
+    panel.redraw = figure(panel.drawing, () => landscape(panel, axes));
+  });
 }
 
-// Two lists of parameters; choosing the same one twice swaps them.
-function mapControls(axes, redraw) {
-  const choices = [...new Set(model.maps.flatMap(each => [each.x, each.y]))];
-  if (choices.length < 3) return "";
+// Two lists of what is across and upwards; choosing the same one twice swaps them.
+function pairControls(choices, named, axes, redraw) {
   const lists = {};
   const show = () => {
     for (const [key, list] of Object.entries(lists)) list.value = String(axes[key]);
@@ -42,7 +51,7 @@ function mapControls(axes, redraw) {
     ["across", "up", "across"],
     ["up", "across", "upwards"],
   ].map(([key, other, label]) => {
-    const options = choices.map(k => html("option", { value: k }, parameters[k].name));
+    const options = choices.map(k => html("option", { value: k }, named[k].name));
     lists[key] = html("select", {}, ...options);
     lists[key].addEventListener("change", () => {
       const chosen = Number(lists[key].value);
@@ -58,7 +67,7 @@ function mapControls(axes, redraw) {
 }
 
 function landscape(panel, { across, up }) {
-  const { kind, drawing, bar } = panel;
+  const { kind, drawing, bar, view, ringed = data.best } = panel;
   const width = drawing.clientWidth;
   if (width === 0) return;
   const height = Math.round(Math.min(Math.max(0.8 * width, 240), 400));
@@ -72,12 +81,12 @@ function landscape(panel, { across, up }) {
     bare: true,
     label: `${panel.title} over ${names[0]} and ${names[1]}`,
   });
-  const cells = cellsOf(across, up, kind);
-  const shades = shadesOf(cells.values, kind);
+  const cells = cellsOf(view.maps, across, up, kind);
+  const shades = shadesOf(cells.values, kind, view);
   const canvas = html("canvas", { "aria-hidden": "true" });
   paint(canvas, { width, height, box, cells, shares: shades.share, colour: ramp(panel.ramp) });
 
-  const near = nearness([across, up]);
+  const near = nearness([across, up], view.offsets);
   const spot = id => [px(trials.params[across][id]), py(trials.params[up][id]), id];
   const seen = model.shown.map((id, row) => [...spot(id), near[row]]);
   const waiting = pending.map(spot);
@@ -88,7 +97,7 @@ function landscape(panel, { across, up }) {
     ...shadedDots(seen, { class: `dot ${size}` }),
     ...haloed("ring", waiting, 4.5, "running"),
     ...haloed("diamond", ahead, 5.5, "next"),
-    ...haloed("ring", [spot(data.best)], 6.5, "best"),
+    ...haloed("ring", [spot(ringed)], 6.5, "best"),
   );
   drawing.replaceChildren(canvas, root);
   bar.replaceChildren(colourBar(panel.ramp, ...shades.ends));

@@ -1,4 +1,4 @@
-// The data of the page, and how values are placed and coloured.
+// The data of the page, how values are coloured, and what tips say.
 
 const data = JSON.parse(document.getElementById("data").textContent);
 const { parameters, trials, model } = data;
@@ -12,58 +12,12 @@ const failed = everyTrial.filter(id => ![PENDING, COMPLETE, CANCELLED].includes(
 
 const lastTold = trials.told.reduce((last, time) => Math.max(last, time ?? 0), 0);
 
-const better = data.minimize ? (a, b) => a < b : (a, b) => a > b;
-const lowest = complete.reduce((low, id) => Math.min(low, trials.value[id]), Infinity);
-const highest = complete.reduce((high, id) => Math.max(high, trials.value[id]), -Infinity);
-const bestValue = data.minimize ? lowest : highest;
-const canBeLogarithmic = lowest > 0 && highest / lowest > 3;
-const prefersLogarithm = lowest > 0 && highest / lowest > 50;
+const only = measureOf(trials.value, data.minimize);
+const { better, bestValue, canBeLogarithmic, prefersLogarithm, worstShown, goodness } = only;
+const { text: valueText, scale: valueScale, worstOn } = only;
 
-// More digits than usual where all values are nearly the same.
-const valueDigits = (() => {
-  const largest = Math.max(Math.abs(lowest), Math.abs(highest));
-  const half = highest / 2 - lowest / 2;
-  return half > 0 && half < largest
-    ? Math.min(4 + Math.floor(Math.log10(largest) - Math.log10(half)), 15)
-    : 4;
-})();
-
-function valueText(value, more = 0) {
-  return number(value, valueDigits + more);
-}
-
-// Where a linear axis ends: a few values that are far worse than all others are left outside.
-const worstShown = (() => {
-  const worst = data.minimize ? highest : lowest;
-  const gaps = complete
-    .map(id => Math.abs(trials.value[id] / 2 - bestValue / 2))
-    .sort((a, b) => a - b);
-  const usual = gaps[Math.floor(0.9 * (gaps.length - 1))];
-  if (gaps.length < 10 || !(gaps[gaps.length - 1] > 4 * usual) || usual === 0) return worst;
-  return bestValue + (data.minimize ? 2 : -2) * 1.3 * usual;
-})();
-
-// A scale for values, with others that have to be seen too.
-function valueScale(log, others = []) {
-  const all = [bestValue, worstOn(log), ...others];
-  const usable = log ? all.filter(value => value > 0) : all;
-  const low = Math.min(...usable);
-  const high = Math.max(...usable);
-  return log ? paddedLogarithmic(low, high) : linear(...padded(low, high));
-}
-
-// The worst value on a scale.
-function worstOn(log) {
-  return !log ? worstShown : data.minimize ? highest : lowest;
-}
-
-// 1 for the best value, 0 for the worst that is shown.
-const goodness = (() => {
-  const worst = worstOn(prefersLogarithm);
-  if (worst === bestValue) return () => 1;
-  const scale = prefersLogarithm ? logarithmic(worst, bestValue) : linear(worst, bestValue);
-  return value => Math.min(Math.max(scale.at(value), 0), 1);
-})();
+// What figures show of values: of one objective, or of one of several outcomes.
+const theView = { ...(model ?? {}), ...only, values: trials.value, title: "value" };
 
 // How long a trial took, if both ends are known; one that was cut off has none.
 function lasted(id) {
@@ -127,12 +81,14 @@ function paramLines(valueOf) {
 }
 
 function trialLines(id) {
+  if (data.outcomes) return outcomeLines(id);
   const value =
     trials.value[id] === null ? STATE_NAMES[trials.state[id]] : valueText(trials.value[id], 2);
   return [`Trial ${id}: ${value}`, ...paramLines(k => trials.params[k][id])];
 }
 
 function nextLines(k) {
+  if (data.outcomes) return nextOutcomeLines(k);
   const { params, mean } = data.next[k];
   return [
     `Next point ${k + 1}${mean === undefined ? "" : `: about ${valueText(mean)}`}`,
@@ -142,10 +98,10 @@ function nextLines(k) {
 
 // How near trials are to the slice through the best point along some parameters, from 0 to 1,
 // as trials go: by the distance that half of them are within.
-function nearness(along) {
+function nearness(along, offsets) {
   const others = parameters.map((_, k) => k).filter(k => !along.includes(k));
   const squares = model.shown.map((_, row) =>
-    others.reduce((sum, k) => sum + model.offsets[k][row], 0),
+    others.reduce((sum, k) => sum + offsets[k][row], 0),
   );
   const usual = [...squares].sort((a, b) => a - b)[Math.floor(squares.length / 2)];
   return squares.map(square => (square > 0 ? Math.exp(-square / usual) : 1));

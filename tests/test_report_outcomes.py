@@ -256,6 +256,7 @@ def test_words():
     for name, label in (("none feasible", "Front"), ("no best", "Best cost")):
         assert f'<p class="label">{label}</p><p class="value">none yet</p>' in page_of(name)
         assert "No trial is within all limits yet" in page_of(name)
+        assert 'id="hypervolume"' not in page_of(name)
     assert "not known yet" in page_of("limit not known")
     assert data_of(page_of("limit not known"))["model"]["within"] is None
     assert "chance to be within" not in page_of("limit not known").partition('id="data"')[0]
@@ -363,13 +364,13 @@ def test_the_pointer_tells_of_every_outcome(opened):
         }""",
     )
     page.mouse.move(*triangle)
-    tip = page.locator("#tip").inner_text()
-    number = int(tip.split()[1].rstrip(":"))
-    assert "not within all limits" in tip
+    heading, *lines = page.locator("#tip div").all_text_contents()
+    number = int(heading.split()[1].rstrip(":"))
+    assert heading == f"Trial {number}: not within all limits"
     assert data_of(page_of("both"))["within"][number] is False
     for name in ("yield", "cost", ODD):
         value = study("both").trials[number].outcomes[name]
-        line = next(each for each in tip.splitlines() if each.startswith(f"{name}: "))
+        line = next(each for each in lines if each.startswith(f"{name}: "))
         assert float(line.split(": ")[1]) == pytest.approx(value, rel=1e-4)
 
 

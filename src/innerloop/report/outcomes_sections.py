@@ -81,7 +81,7 @@ def _front(subject: Subject) -> _Section:
 
 def _hypervolume(subject: Subject) -> list[_Section]:
     grown = growth(subject.optimizer)
-    if not isfinite(grown.volumes[-1]):
+    if not subject.front or not isfinite(grown.volumes[-1]):
         return []
     worst = zip(subject.goals.objectives, grown.reference.tolist(), strict=True)
     reference = ", ".join(f"{name} {number(value, 5)}" for name, value in worst)

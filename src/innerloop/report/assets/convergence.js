@@ -100,7 +100,7 @@ function convergence(width, { by, scale }) {
   area.append(
     dots(groups.first, { class: `dot first ${size}` }),
     dots(groups.model, { class: `dot ${size}` }),
-    shapes("triangle", groups.infeasible, 4, { class: "infeasible" }),
+    triangles(groups.infeasible),
     shapes("diamond", groups.beyond, 3.5, { class: "beyond" }),
     svg("path", { class: "best-line", d: bestSoFar(across, left, top, drawn.px(across.end)) }),
   );

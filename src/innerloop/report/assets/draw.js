@@ -72,6 +72,14 @@ function shapes(kind, points, r, attributes) {
   return svg("path", { d, ...attributes });
 }
 
+// Trials that are not within all limits.
+function triangles(points) {
+  const size = crowd(complete);
+  return shapes("triangle", points, { tiny: 2.4, small: 3 }[size] ?? 4, {
+    class: `infeasible ${size}`,
+  });
+}
+
 // entries: [shape, class, label]
 function legend(entries) {
   return html(

@@ -59,26 +59,28 @@ function frontOf(width, { across, up }) {
     .map(({ outcomes }, k) => outcomes && spot(outcomes[across].mean, outcomes[up].mean, k))
     .filter(Boolean);
   const hasLine = data.objectives === 2 && groups.front.length > 0;
+  const line = hasLine ? staircase(groups.front, byX, byY, box) : "";
   area.append(
+    triangles(groups.infeasible),
     dots(groups.dominated, { class: `dot ${crowd(complete)}` }),
-    shapes("triangle", groups.infeasible, 4, { class: "infeasible" }),
     shapes("ring", groups.beyond, 3, { class: "beyond" }),
-    ...(hasLine ? [svg("path", { class: "best-line", d: staircase(groups.front, byX, byY, box) })] : []),
+    ...(hasLine ? [svg("path", { class: "best-line", d: line })] : []),
     ...haloed("diamond", ahead, 5.5, "next"),
     shapes("square", groups.front, 4, { class: "on-front" }),
   );
   tips(root, width, (u, v) => {
     const trial = nearest([...groups.front, ...groups.dominated, ...groups.infeasible], u, v, 12);
     const next = nearest(ahead, u, v, 12);
-    const beyond = nearest(groups.beyond, u, v, 12);
+    const far = nearest(groups.beyond, u, v, 12);
     if (trial) return trialLines(trial[2]);
-    return next ? nextLines(next[2]) : beyond && trialLines(beyond[2]);
+    return next ? nextLines(next[2]) : far && trialLines(far[2]);
   });
+  const beyond = groups.beyond.length;
   const entries = [
     [groups.front.length, "square", "on-front", "on the front"],
     [groups.dominated.length, "dot", "dot", "beaten by a trial of the front"],
     [groups.infeasible.length, "triangle", "infeasible", "not within all limits"],
-    [groups.beyond.length, "ring", "beyond", `far worse: beyond the axes (${groups.beyond.length})`],
+    [beyond, "ring", "beyond", `far worse: beyond the axes (${beyond})`],
     [ahead.length, "diamond", "next", "next points, as they are expected"],
   ];
   return [root, legend(entries.filter(([count]) => count).map(entry => entry.slice(1)))];
@@ -130,13 +132,14 @@ function drawHypervolume(host) {
     tips(root, width, (u, v) => {
       const mark = nearest(marks, u, v);
       if (!mark) return null;
-      const volume = `hypervolume ${number(volumes[mark[2]], 6)}`;
-      return [...trialLines(ids[mark[2]]).slice(0, 1), volume, ...trialLines(ids[mark[2]]).slice(1)];
+      const [heading, ...others] = trialLines(ids[mark[2]]);
+      return [heading, `hypervolume ${number(volumes[mark[2]], 6)}`, ...others];
     });
-    drawing.replaceChildren(root, legend([
+    const entries = [
       ["line", "best-line", "hypervolume so far"],
       ["dot", "dot", "trials that added to it"],
-    ]));
+    ];
+    drawing.replaceChildren(root, legend(entries));
   });
   host.append(drawing);
 }

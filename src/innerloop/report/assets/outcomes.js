@@ -53,7 +53,7 @@ function viewList(label, among, chosen, change) {
   const list = html("select", {}, ...options);
   list.value = String(among.indexOf(chosen));
   list.addEventListener("change", () => change(among[Number(list.value)]));
-  return html("label", {}, label, list);
+  return html("label", { class: "outcome" }, label, list);
 }
 
 // Draws what draw(view) gives, of the view that is chosen.
@@ -157,7 +157,10 @@ function drawOutcomeNext(host) {
         },
         {
           name: "likely range",
-          cell: k => `${text(data.next[k].outcomes[j].low)} to ${text(data.next[k].outcomes[j].high)}`,
+          cell: k => {
+            const { low, high } = data.next[k].outcomes[j];
+            return `${text(low)} to ${text(high)}`;
+          },
           numeric: true,
         },
       );

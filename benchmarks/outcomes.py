@@ -1,6 +1,6 @@
 """Several objectives and limits on outcomes: innerloop beside BoTorch, Optuna and random search.
 
-    python benchmarks/outcomes.py                         # everything that is missing; days
+    python benchmarks/outcomes.py                         # everything that is missing; hours
     python benchmarks/outcomes.py --methods innerloop --fresh innerloop
     python benchmarks/outcomes.py --report                # tables of what was measured so far
 

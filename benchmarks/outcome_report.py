@@ -33,7 +33,7 @@ def report(cells: Cells, grid: list[Key]) -> None:
         best = max(medians, key=medians.__getitem__)
         _row(task, seeds, *shown, "" if known is None else f"{known:.5g}", best)
     if OURS in methods:
-        _differences(table)
+        _differences(table, list(dict.fromkeys(m for _, m, _ in grid if m != OURS)))
     _seconds(table, methods)
     _oddities(chosen)
 
@@ -64,9 +64,11 @@ def _interval(differences: np.ndarray) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def _differences(table: dict[str, dict[str, list[dict]]]) -> None:
-    """How much better innerloop's scores are than those of each rival from the same points."""
-    rivals = list(dict.fromkeys(m for runs in table.values() for m in runs if m != OURS))
+def _differences(table: dict[str, dict[str, list[dict]]], rivals: list[str]) -> None:
+    """How much better innerloop's scores are than those of each rival from the same points.
+
+    Only tasks that all rivals have been run on count: the best of them may be the one missing.
+    """
     print("\ninnerloop less rival, mean over seeds with a 95% interval; above 0 is better\n")
     _heading("task", *rivals, "at or above the best rival")
     above = judged = 0
@@ -85,6 +87,9 @@ def _differences(table: dict[str, dict[str, list[dict]]]) -> None:
             entries.append(
                 f"{difference.mean():.3g} ({low:.3g} to {high:.3g}), {wins} of {len(ours)}"
             )
+        if not set(rivals) <= set(runs):
+            _row(task, *entries, "rivals are missing")
+            continue
         best = max(float(np.median(_gains(task, runs[r]))) for r in runs if r != OURS)
         reached = bool(np.median(ours) >= best - 1e-9 * abs(best))
         above, judged = above + reached, judged + 1

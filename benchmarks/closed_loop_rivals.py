@@ -11,7 +11,8 @@ from typing import Protocol
 
 import numpy as np
 
-from closed_loop_tasks import Options, Point, Range, Task, Whole
+from closed_loop_tasks import Task
+from task_parameters import Options, Point, Range, Whole, decoded, encoded
 
 
 class Method(Protocol):
@@ -150,7 +151,7 @@ class BoTorch(_Remembering):
             )
         else:
             candidates, _ = optimize_acqf(acquisition, self.bounds, **effort)
-        return [self._decode(x) for x in candidates.detach().numpy()]
+        return [decoded(x.tolist(), self.task.parameters) for x in candidates.detach().numpy()]
 
     def recommend(self) -> Point:
         from torch import no_grad
@@ -168,7 +169,9 @@ class BoTorch(_Remembering):
         from botorch.models.transforms import Standardize
         from gpytorch.mlls import ExactMarginalLogLikelihood
 
-        X = torch.tensor([self._encode(point) for point in self.points], dtype=torch.float64)
+        X = torch.tensor(
+            [encoded(point, self.task.parameters) for point in self.points], dtype=torch.float64
+        )
         Y = -torch.tensor(self.values, dtype=torch.float64)[:, None]
         settings = {"outcome_transform": Standardize(m=1)}
         if self.told:
@@ -180,28 +183,6 @@ class BoTorch(_Remembering):
             model = SingleTaskGP(X, Y, **settings)
         fit_gpytorch_mll(ExactMarginalLogLikelihood(model.likelihood, model))
         return model, X
-
-    def _encode(self, point: Point) -> list[float]:
-        encoded = []
-        for value, kind in zip(point.values(), self.kinds, strict=True):
-            if isinstance(kind, Range):
-                encoded.append(kind.encode(value))
-            elif isinstance(kind, Whole):
-                encoded.append((value - kind.low) / (kind.high - kind.low))
-            else:
-                encoded.append(float(kind.values.index(value)))
-        return encoded
-
-    def _decode(self, x: np.ndarray) -> Point:
-        point = {}
-        for name, kind, u in zip(self.task.parameters, self.kinds, x.tolist(), strict=True):
-            if isinstance(kind, Range):
-                point[name] = kind.decode(u)
-            elif isinstance(kind, Whole):
-                point[name] = kind.low + round(u * (kind.high - kind.low))
-            else:
-                point[name] = kind.values[round(u)]
-        return point
 
 
 class Optuna(_Remembering):

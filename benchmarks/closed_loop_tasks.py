@@ -17,63 +17,7 @@ from scipy.stats import qmc
 
 import innerloop as il
 from innerloop_paper import functions
-
-Point = dict[str, float | int | str]
-
-
-@dataclass(frozen=True)
-class Range:
-    """Real numbers from low to high, evenly or on a logarithmic scale."""
-
-    low: float
-    high: float
-    log: bool = False
-
-    def decode(self, u: float) -> float:
-        """The value at a fraction u in [0, 1] of the range."""
-        if self.log:
-            value = self.low * (self.high / self.low) ** u
-        else:
-            value = self.low + u * (self.high - self.low)
-        return min(max(float(value), self.low), self.high)
-
-    def encode(self, value: float) -> float:
-        """The fraction of the range at which a value lies."""
-        if self.log:
-            return math.log(value / self.low) / math.log(self.high / self.low)
-        return (value - self.low) / (self.high - self.low)
-
-    def contains(self, value: object) -> bool:
-        return isinstance(value, (int, float)) and self.low <= value <= self.high
-
-
-@dataclass(frozen=True)
-class Whole:
-    """Integers from low to high, both included."""
-
-    low: int
-    high: int
-
-    def decode(self, u: float) -> int:
-        """Every integer has an equal share of [0, 1]."""
-        return min(self.low + int(u * (self.high - self.low + 1)), self.high)
-
-    def contains(self, value: object) -> bool:
-        return isinstance(value, int) and self.low <= value <= self.high
-
-
-@dataclass(frozen=True)
-class Options:
-    """Values without an order."""
-
-    values: tuple[str, ...]
-
-    def decode(self, u: float) -> str:
-        """Every value has an equal share of [0, 1]."""
-        return self.values[min(int(u * len(self.values)), len(self.values) - 1)]
-
-    def contains(self, value: object) -> bool:
-        return value in self.values
+from task_parameters import Options, Point, Range, Whole
 
 
 @dataclass(frozen=True)

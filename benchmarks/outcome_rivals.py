@@ -13,7 +13,8 @@ from typing import Protocol
 
 import numpy as np
 
-from outcome_tasks import Options, Outcomes, Point, Range, Task, Whole
+from outcome_tasks import Outcomes, Task
+from task_parameters import Options, Point, Range, Whole, decoded, encoded
 
 # Optuna's default of 50 would leave 64 evaluations with hardly more than one generation.
 POPULATION = 16
@@ -144,7 +145,7 @@ class BoTorch:
             )
         else:
             candidates, _ = optimize_acqf(acquisition, self.bounds, **effort)
-        return [self._decode(x) for x in candidates.detach().numpy()]
+        return [decoded(x.tolist(), self.task.parameters) for x in candidates.detach().numpy()]
 
     def _acquisition(self):
         import torch
@@ -156,7 +157,9 @@ class BoTorch:
         from botorch.acquisition.objective import GenericMCObjective
         from botorch.sampling import SobolQMCNormalSampler
 
-        X = torch.tensor([self._encode(point) for point in self.points], dtype=torch.float64)
+        X = torch.tensor(
+            [encoded(point, self.task.parameters) for point in self.points], dtype=torch.float64
+        )
         Y, reference = self._scaled()
         model = self._fitted(X, torch.tensor(Y))
         m = len(self.task.objectives)
@@ -212,28 +215,6 @@ class BoTorch:
         model = ModelListGP(*models)
         fit_gpytorch_mll(SumMarginalLogLikelihood(model.likelihood, model))
         return model
-
-    def _encode(self, point: Point) -> list[float]:
-        encoded = []
-        for value, kind in zip(point.values(), self.kinds, strict=True):
-            if isinstance(kind, Range):
-                encoded.append(kind.encode(value))
-            elif isinstance(kind, Whole):
-                encoded.append((value - kind.low) / (kind.high - kind.low))
-            else:
-                encoded.append(float(kind.values.index(value)))
-        return encoded
-
-    def _decode(self, x: np.ndarray) -> Point:
-        point = {}
-        for name, kind, u in zip(self.task.parameters, self.kinds, x.tolist(), strict=True):
-            if isinstance(kind, Range):
-                point[name] = kind.decode(u)
-            elif isinstance(kind, Whole):
-                point[name] = kind.low + round(u * (kind.high - kind.low))
-            else:
-                point[name] = kind.values[round(u)]
-        return point
 
 
 class Optuna:

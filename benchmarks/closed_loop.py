@@ -22,9 +22,7 @@ os.environ.update(OMP_NUM_THREADS="1", OPENBLAS_NUM_THREADS="1", MKL_NUM_THREADS
 
 import argparse
 import logging
-import time
 import traceback
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
@@ -36,6 +34,7 @@ import optuna_setup
 from closed_loop_report import Key, append, load, log_regret, report
 from closed_loop_rivals import METHODS
 from closed_loop_tasks import NAMES, Point, Task, make_task
+from timing import Stopwatch
 
 T = TypeVar("T")
 Q = 4
@@ -45,22 +44,6 @@ PACKAGES = {
     "optuna-tpe": "optuna",
     "random": "numpy",
 }
-
-
-@dataclass
-class Stopwatch:
-    """Adds up what the calls made through it take, by the clock and on the processor."""
-
-    seconds: float = 0.0
-    cpu_seconds: float = 0.0
-
-    def __call__(self, job: Callable[[], T]) -> T:
-        start, cpu_start = time.perf_counter(), time.process_time()
-        try:
-            return job()
-        finally:
-            self.seconds += time.perf_counter() - start
-            self.cpu_seconds += time.process_time() - cpu_start
 
 
 @dataclass

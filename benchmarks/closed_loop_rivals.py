@@ -12,7 +12,16 @@ from typing import Protocol
 import numpy as np
 
 from closed_loop_tasks import Task
-from task_parameters import Options, Point, Range, Whole, decoded, encoded
+from task_parameters import (
+    Options,
+    Point,
+    Range,
+    Whole,
+    decoded,
+    encoded,
+    levels_among,
+    options_among,
+)
 
 
 class Method(Protocol):
@@ -111,17 +120,8 @@ class BoTorch(_Remembering):
         torch.set_num_threads(1)
         torch.manual_seed(seed)
         self.seed = seed
-        self.kinds = list(task.parameters.values())
-        self.categorical = {
-            i: list(range(len(kind.values)))
-            for i, kind in enumerate(self.kinds)
-            if isinstance(kind, Options)
-        }
-        self.discrete = {
-            i: np.linspace(0.0, 1.0, kind.high - kind.low + 1).tolist()
-            for i, kind in enumerate(self.kinds)
-            if isinstance(kind, Whole)
-        }
+        self.categorical = options_among(task.parameters)
+        self.discrete = levels_among(task.parameters)
         tops = [float(max(self.categorical.get(i, [1]))) for i in range(task.d)]
         self.bounds = torch.tensor([[0.0] * task.d, tops], dtype=torch.float64)
 

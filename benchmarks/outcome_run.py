@@ -17,33 +17,15 @@ import contextlib
 import json
 import logging
 import sys
-import time
 import traceback
 import warnings
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TypeVar
 
 from outcome_rivals import METHODS, versions
 from outcome_tasks import TASKS, Outcomes, Point, Q, Task
+from timing import Stopwatch
 
 T = TypeVar("T")
-
-
-@dataclass
-class Stopwatch:
-    """Adds up what the calls made through it take, by the clock and on the processor."""
-
-    seconds: float = 0.0
-    cpu_seconds: float = 0.0
-
-    def __call__(self, job: Callable[[], T]) -> T:
-        start, cpu_start = time.perf_counter(), time.process_time()
-        try:
-            return job()
-        finally:
-            self.seconds += time.perf_counter() - start
-            self.cpu_seconds += time.process_time() - cpu_start
 
 
 def run(task: Task, name: str, seed: int, evaluations: int) -> dict:

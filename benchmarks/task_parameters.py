@@ -94,3 +94,18 @@ def decoded(numbers: Sequence[float], parameters: Parameters) -> Point:
         else:
             point[name] = kind.values[round(u)]
     return point
+
+
+def options_among(parameters: Parameters) -> dict[int, list[int]]:
+    """Indices that options may have, by their coordinate."""
+    kinds = enumerate(parameters.values())
+    return {i: list(range(len(k.values))) for i, k in kinds if isinstance(k, Options)}
+
+
+def levels_among(parameters: Parameters) -> dict[int, list[float]]:
+    """Fractions that integers may have, by their coordinate."""
+    return {
+        i: [level / (kind.high - kind.low) for level in range(kind.high - kind.low + 1)]
+        for i, kind in enumerate(parameters.values())
+        if isinstance(kind, Whole)
+    }

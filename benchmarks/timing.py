@@ -19,6 +19,22 @@ class Timed(Generic[T]):
     cpu_seconds: float
 
 
+@dataclass
+class Stopwatch:
+    """Adds up what the calls made through it take, by the clock and on the processor."""
+
+    seconds: float = 0.0
+    cpu_seconds: float = 0.0
+
+    def __call__(self, job: Callable[[], T]) -> T:
+        start, cpu_start = time.perf_counter(), time.process_time()
+        try:
+            return job()
+        finally:
+            self.seconds += time.perf_counter() - start
+            self.cpu_seconds += time.process_time() - cpu_start
+
+
 def timed(job: Callable[[], T]) -> Timed[T]:
     """Do a job once."""
     start, cpu_start = time.perf_counter(), time.process_time()

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import innerloop as il
-from innerloop.acquisition.boxes import volume
-from innerloop.optimizer.goals import Goals, OutcomeConstraint, non_dominated
+from innerloop.acquisition.boxes import non_dominated, volume
+from innerloop.optimizer.goals import Goals, OutcomeConstraint
 
 SPACE = il.Space({"x": il.Real(0.0, 1.0), "y": il.Real(0.0, 1.0)})
 TWO = {"cost": "minimize", "gain": "maximize"}

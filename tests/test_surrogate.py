@@ -126,3 +126,14 @@ def test_fantasies_leave_the_mean_and_load_on_draws(sizes):
         shifted = belief.mean + belief.features[..., -p:] @ draw
         np.testing.assert_allclose(shifted, state.mean, atol=1e-6)
         np.testing.assert_allclose(belief.cov, state.cov, atol=1e-8)
+
+
+def test_a_belief_subtracted_from_a_constant_is_that_given_subtracted_values():
+    rng = np.random.default_rng(4)
+    X, y, queries = rng.random((9, 2)), rng.standard_normal(9), rng.random((3, 2, 2))
+    gp = il.GaussianProcess(il.Matern52([0.3, 0.6], 1.3), mean=0.4, noise=0.02)
+    turned = gp.condition(X, y).subtracted_from(2.5).belief(queries)
+    anew = il.GaussianProcess(gp.kernel, mean=2.5 - 0.4, noise=0.02).condition(X, 2.5 - y)
+    expected = anew.belief(queries)
+    np.testing.assert_allclose(turned.mean, expected.mean, atol=1e-12)
+    np.testing.assert_allclose(turned.cov, expected.cov, atol=1e-12)

@@ -87,3 +87,11 @@ def volume(points: Array, reference: Array) -> float:
         total += float(np.maximum(inside, 0.0).prod(axis=1).sum())
         boxes = cut(boxes, point[None])
     return total
+
+
+def non_dominated(points: Array) -> list[int]:
+    """Rows of points (n, M), larger is better, that no other dominates; equal ones all stay."""
+    at_least = np.asarray((points[:, None] >= points).all(axis=2))
+    better = np.asarray((points[:, None] > points).any(axis=2))
+    dominated = (at_least & better).any(axis=0)
+    return [int(i) for i in np.flatnonzero(~dominated)]

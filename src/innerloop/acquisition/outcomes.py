@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from innerloop import checks
-from innerloop.acquisition.boxes import boxes_of, cut
+from innerloop.acquisition.boxes import boxes_of, cut, non_dominated
 from innerloop.acquisition.expected_volume import log_expected_volume
 from innerloop.acquisition.feasibility import (
     is_feasible,
@@ -287,7 +287,5 @@ def _exponential(log: Gain) -> Gain:
 def _best_of(points: Array, reference: Array) -> Array:
     """Points (P, M) above the reference that no other dominates, each once."""
     inside = np.unique(points[(points > reference).all(axis=1)], axis=0)
-    at_least = np.asarray((inside[:, None] >= inside).all(axis=2))
-    np.fill_diagonal(at_least, False)
-    best: Array = inside[~at_least.any(axis=0)]
+    best: Array = inside[non_dominated(inside)]
     return best

@@ -171,14 +171,6 @@ class Goals:
         }
 
 
-def non_dominated(points: Array) -> list[int]:
-    """Rows of points (n, M), larger is better, that no other dominates; equal ones all stay."""
-    at_least = np.asarray((points[:, None] >= points).all(axis=2))
-    better = np.asarray((points[:, None] > points).any(axis=2))
-    dominated = (at_least & better).any(axis=0)
-    return [int(i) for i in np.flatnonzero(~dominated)]
-
-
 def _reference(
     reference: Mapping[str, float] | None, objectives: Mapping[str, str]
 ) -> dict[str, float] | None:

@@ -4,22 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from scipy.special import ndtr
 
+from innerloop.acquisition.boxes import non_dominated
 from innerloop.acquisition.lookahead import Lookahead
 from innerloop.acquisition.outcomes import FeasibleImprovement, HypervolumeImprovement
 from innerloop.acquisition.utilities import ExpectedImprovement
 from innerloop.acquisition.utility import Utility
 from innerloop.domain.domain import Domain
 from innerloop.optimizer.acquisitions import WORTHWHILE, acquisition
-from innerloop.optimizer.goals import Goals, OutcomeConstraint, non_dominated
+from innerloop.optimizer.goals import Goals, OutcomeConstraint
 from innerloop.optimizer.learn import Learned, Results
 from innerloop.optimizer.settings import Settings
 from innerloop.optimizer.trials import Prediction, Trial
-from innerloop.surrogate.gaussian_process import GaussianProcess, Posterior
+from innerloop.surrogate.gaussian_process import Posterior
 from innerloop.types import Array
 
 # Points at which a front is imagined, and how far below it outcomes are of interest.
@@ -149,20 +150,22 @@ class SeveralOutcomes:
         for each in self.goals.constraints:
             limit = each.limit(self.trials)
             if limit is not None:
-                mean, variance = self._slack(each, limit).marginals(X)
-                chance *= ndtr(-mean / np.sqrt(np.maximum(variance, 1e-300)))
+                mean, variance = self._posterior(each.name).marginals(X)
+                within = (mean - self._edge(each, limit)) / np.sqrt(np.maximum(variance, 1e-300))
+                chance *= ndtr(within)
         return chance
 
     def _posterior(self, name: str) -> Posterior:
         return self.learned[name].posterior(self.results[name])
 
+    def _edge(self, constraint: OutcomeConstraint, limit: float) -> float:
+        """A limit as the model sees it: it is met above."""
+        outputs = self.learned[constraint.name].outputs
+        return float(outputs.forward(np.array([limit]))[0])
+
     def _slack(self, constraint: OutcomeConstraint, limit: float) -> Posterior:
         """The belief over an outcome beyond its limit, as the model scales it: met up to 0."""
-        learned, results = self.learned[constraint.name], self.results[constraint.name]
-        edge = float(learned.outputs.forward(np.array([limit]))[0])
-        posterior = learned.posterior(results)
-        turned = GaussianProcess(posterior.gp.kernel, edge - posterior.gp.mean, posterior.noise)
-        return turned.condition(posterior.X, edge - posterior.y)
+        return self._posterior(constraint.name).subtracted_from(self._edge(constraint, limit))
 
     def _fitted(self, ids: Sequence[int]) -> Array:
         """Objectives of trials as the model sees them, without noise: (n, M)."""
@@ -191,7 +194,3 @@ class SeveralOutcomes:
         spread = np.ptp(front, axis=0)
         spread = np.where(spread > 0.0, spread, 1.0)  # a standard deviation of the outcome
         return np.asarray(front.min(axis=0) - _MARGIN * spread)
-
-    def to_dict(self) -> dict[str, Any]:
-        """What was learned of each outcome, as plain data."""
-        return {name: each.to_dict() for name, each in self.learned.items()}

@@ -14,7 +14,7 @@ from typing import Any, TypedDict, Unpack, cast, overload
 import numpy as np
 
 from innerloop import checks, linalg
-from innerloop.acquisition.boxes import volume
+from innerloop.acquisition.boxes import non_dominated, volume
 from innerloop.acquisition.lookahead import Lookahead
 from innerloop.acquisition.utility import Utility
 from innerloop.batches.chance import Chance
@@ -22,7 +22,7 @@ from innerloop.errors import InputError
 from innerloop.maximizers.maximizer import Maximizer
 from innerloop.optimizer import files
 from innerloop.optimizer.book import Book, locked
-from innerloop.optimizer.goals import DIRECTIONS, Goals, non_dominated
+from innerloop.optimizer.goals import DIRECTIONS, Goals
 from innerloop.optimizer.learn import Learned, Results, learn
 from innerloop.optimizer.models import OneOutcome, SeveralOutcomes
 from innerloop.optimizer.propose import designed, propose
@@ -144,9 +144,10 @@ class Optimizer(Book):
             return complete[int(np.argmax(grades))]
         if len(self.goals.objectives) > 1:
             raise InputError("there are several objectives, and no best trial: see `front`")
-        if not self.front:
+        front = self.front
+        if not front:
             raise InputError("there is no best trial: none is within all limits yet")
-        return self.front[0]
+        return front[0]
 
     @property
     @locked
@@ -174,9 +175,9 @@ class Optimizer(Book):
         goals = self.goals
         if reference is not None:
             goals = Goals.of(goals.objectives, (), reference)
-        points = goals.wanted(self.front) if not self.goals.is_plain else np.zeros((0, 1))
         if len(goals.objectives) < 2:
             raise InputError("a hypervolume needs several objectives")
+        points = goals.wanted(self.front)
         if not len(points):
             return 0.0
         worst = goals.reference_of(points, goals.wanted(self._complete()))
@@ -393,14 +394,17 @@ class Optimizer(Book):
                 return None
             sign_of, bends = self.goals.sign_of, self.goals.bends
             learned = {
-                name: self._teaches(name, len(ids), sign_of(name), bends=bends(name))(results)
-                for name, (ids, results) in found.items()
+                name: self._teaches(name, len(ids), sign_of(name), bends=bends(name))(each)
+                for name, (ids, each) in found.items()
             }
-            rows = {name: ids for name, (ids, _) in found.items()}
-            results = {name: each for name, (_, each) in found.items()}
-            trials = tuple(self._trials)
-            at_hand = {name: each.knowing(results[name]) for name, each in learned.items()}
-            self._latest = (key, SeveralOutcomes(self.goals, trials, rows, results, at_hand))
+            model = SeveralOutcomes(
+                self.goals,
+                tuple(self._trials),
+                rows={name: ids for name, (ids, _) in found.items()},
+                results={name: each for name, (_, each) in found.items()},
+                learned={name: learned[name].knowing(each) for name, (_, each) in found.items()},
+            )
+            self._latest = (key, model)
         return cast(SeveralOutcomes, self._latest[1])
 
     def _teaches(

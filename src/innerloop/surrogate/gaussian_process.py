@@ -12,7 +12,7 @@ and its gradient one more.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -216,6 +216,18 @@ class Posterior:
         variances = np.full(X_new.shape[0], noise)
         fantasized = self.fantasized + len(variances)
         return self._append(X_new, belief, belief.mean, variances, fantasized)
+
+    def subtracted_from(self, constant: float) -> Posterior:
+        """The belief over a constant minus f, from which nothing has to be factorized again.
+
+        Args:
+            constant: what f is subtracted from.
+
+        Returns:
+            A posterior with the same observations, their values subtracted.
+        """
+        gp = replace(self.gp, mean=constant - self.gp.mean)
+        return replace(self, gp=gp, y=constant - self.y, residuals=-self.residuals)
 
     def _append(
         self,

@@ -35,26 +35,41 @@ def cut(boxes: Array, points: Array) -> Array:
         Boxes (m, B', 2, M), the smaller sets with empty ones. With two objectives, strips along the
         first one in their order, each up to the next; empty ones come first.
     """
-    m, B, _, M = boxes.shape
-    lower, upper = boxes[:, :, 0], boxes[:, :, 1]
-    y = points[:, None]
-    reached = (y > lower).all(axis=2) & (upper > lower).all(axis=2)
+    m, _, _, M = boxes.shape
+    full = reached = np.ones(boxes.shape[:2], dtype=bool)
+    for k in range(M):  # one coordinate at a time: reductions over a short last axis are slow
+        full = full & (boxes[:, :, 1, k] > boxes[:, :, 0, k])
+        reached = reached & (points[:, None, k] > boxes[:, :, 0, k])
+    reached &= full
     if not reached.any():
         return boxes
-    # Pieces (m, B, M, M): the first M for the piece, the second for its coordinates.
+    kept = full & ~reached
+    pieces, owners = _pieces(boxes, points, *np.nonzero(reached))
+    uncut, added = kept.sum(axis=1), np.bincount(owners, minlength=m)
+    left = np.zeros((m, int((uncut + added).max()), 2, M))
+    state, box = np.nonzero(kept)
+    left[state, (np.cumsum(kept, axis=1) - 1)[kept]] = boxes[state, box]
+    # Pieces come state by state, and follow what was not cut.
+    rank = np.arange(len(owners)) - (np.cumsum(added) - added)[owners]
+    left[owners, uncut[owners] + rank] = pieces
+    if M > 2:
+        return left
+    return _in_order(left, np.arange(left.shape[1]) >= (uncut + added)[:, None])
+
+
+def _pieces(
+    boxes: Array, points: Array, state: NDArray[np.intp], box: NDArray[np.intp]
+) -> tuple[Array, NDArray[np.intp]]:
+    """What is left of boxes (N,) that points reach into: (n, 2, M), and their states (n,)."""
+    M = points.shape[1]
+    lower, upper, y = boxes[state, box, 0], boxes[state, box, 1], points[state]
+    # (N, M, M): the first M for the piece, the second for its coordinates.
     piece, coordinate = np.arange(M)[:, None], np.arange(M)
-    lowers = np.where(piece == coordinate, np.maximum(lower, y)[:, :, None], lower[:, :, None])
-    uppers = np.where(coordinate < piece, np.minimum(upper, y)[:, :, None], upper[:, :, None])
-    pieces = np.stack([lowers, uppers], axis=3).reshape(m, B * M, 2, M)
-    is_left = np.repeat(reached, M, axis=1) & (pieces[:, :, 1] > pieces[:, :, 0]).all(axis=2)
-    together = np.concatenate([boxes, pieces], axis=1)
-    kept = np.concatenate([~reached & (upper > lower).all(axis=2), is_left], axis=1)
-    # Full ones first, so that all sets can be cut to the size of the largest.
-    order = np.argsort(~kept, axis=1, kind="stable")[:, : int(kept.sum(axis=1).max())]
-    chosen: Array = np.take_along_axis(together, order[:, :, None, None], axis=1)
-    empty = ~np.take_along_axis(kept, order, axis=1)
-    chosen[empty] = 0.0
-    return chosen if M > 2 else _in_order(chosen, empty)
+    lowers = np.where(piece == coordinate, y[:, None], lower[:, None])
+    uppers = np.where(coordinate < piece, np.minimum(upper, y)[:, None], upper[:, None])
+    is_left = (uppers > lowers).all(axis=2)
+    pieces = np.stack([lowers[is_left], uppers[is_left]], axis=1)
+    return pieces, np.repeat(state, is_left.sum(axis=1))
 
 
 def _in_order(strips: Array, empty: NDArray[np.bool_]) -> Array:
@@ -75,7 +90,33 @@ def boxes_of(front: Array, reference: Array) -> Array:
     for point in front[np.argsort(-height.min(axis=1), kind="stable")]:
         boxes = cut(boxes, point[None])
     whole: Array = boxes[0]
-    return whole
+    # Strips of two objectives lie side by side already.
+    return whole if len(reference) == 2 else merged(whole)
+
+
+def merged(boxes: Array) -> Array:
+    """Boxes (B, 2, M) with neighbours that make up one box together as one: (B', 2, M)."""
+    M = boxes.shape[2]
+    before = len(boxes) + 1
+    while len(boxes) < before:
+        before = len(boxes)
+        for k in range(M):
+            boxes = _merged_along(boxes, k)
+    return boxes
+
+
+def _merged_along(boxes: Array, k: int) -> Array:
+    """Boxes in rows along coordinate k, each row from its first lower to its last upper end."""
+    rest = np.delete(boxes, k, axis=2)
+    sides = rest.reshape(len(boxes), -1).T
+    order = np.lexsort([boxes[:, 0, k], *sides])
+    boxes, rest = boxes[order], rest[order]
+    goes_on = (rest[1:] == rest[:-1]).all(axis=(1, 2)) & (boxes[1:, 0, k] == boxes[:-1, 1, k])
+    first = np.flatnonzero(np.concatenate([[True], ~goes_on]))
+    last = np.concatenate([first[1:], [len(boxes)]]) - 1
+    rows = boxes[first]
+    rows[:, 1, k] = boxes[last, 1, k]
+    return rows
 
 
 def volume(points: Array, reference: Array) -> float:

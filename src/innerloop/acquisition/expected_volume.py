@@ -17,7 +17,9 @@ from innerloop.acquisition.normal import log_difference, positive_part
 from innerloop.types import Array
 
 # Sums below this are taken in log space, before anything underflows.
-_SMALLEST_SUM = 1e-200
+_SMALLEST_SUM = 1e-100
+# Boxes so many standard deviations above all outcomes add less than a rounding to such sums.
+_OUT_OF_REACH = -24.0
 # No part of the normal is this many standard deviations below its mean.
 _LOWEST = -40.0
 
@@ -62,6 +64,7 @@ def log_expected_volume(mean: Array, sd: Array, boxes: Array) -> LogVolume:
 def _sums(mean: Array, sd: Array, boxes: Array) -> tuple[Array, Array, Array]:
     """sum_b prod_k D_kb (R, m) with D = h(a) - h(b), and the same with Phi or phi for one h."""
     M = mean.shape[-1]
+    boxes = _within_reach(mean, sd, boxes) if M > 2 else boxes
     parts = [_differences(k, mean, sd, boxes) for k in range(M)]
     d_mean, d_sd = np.empty_like(mean), np.empty_like(mean)
     for k, (_, below, density) in enumerate(parts):
@@ -74,6 +77,16 @@ def _sums(mean: Array, sd: Array, boxes: Array) -> tuple[Array, Array, Array]:
         d_mean[..., k], d_sd[..., k] = below.sum(axis=0), density.sum(axis=0)
     whole = rest * parts[-1][0]  # that of all but the last, times the last
     return whole.sum(axis=0), d_mean, d_sd
+
+
+def _within_reach(mean: Array, sd: Array, boxes: Array) -> Array:
+    """Those of the boxes (m, B, 2, M) that some outcome may reach into; with 3 objectives or more,
+    there are many, and most are far from most outcomes."""
+    highest = (mean - _OUT_OF_REACH * sd).max(axis=0)  # (m, M)
+    near = np.ones(boxes.shape[1], dtype=bool)
+    for k in range(mean.shape[-1]):
+        near &= (boxes[:, :, 0, k] < highest[:, None, k]).any(axis=0)
+    return boxes if near.all() else boxes[:, near]
 
 
 def _differences(k: int, mean: Array, sd: Array, boxes: Array) -> tuple[Array, Array, Array]:

@@ -74,6 +74,7 @@ def innerloop_optimizer(task: Task, seed: int):
         Space({name: converted(each) for name, each in task.parameters.items()}),
         objectives=dict(task.objectives),
         outcome_constraints=[f"{name} <= {limit}" for name, limit in task.limits.items()],
+        reference=dict(task.reference) if len(task.objectives) > 1 else None,
         seed=seed,
     )
 

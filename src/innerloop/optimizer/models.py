@@ -23,8 +23,9 @@ from innerloop.optimizer.trials import Prediction, Trial
 from innerloop.surrogate.gaussian_process import Posterior
 from innerloop.types import Array
 
-# Points at which a front is imagined, and how far below it outcomes are of interest.
-_IMAGINED, _MARGIN = 512, 0.1
+# Without a reference, half of the asks look at all outcomes, with some more room below them, and
+# half at the middle of the front, which a share of its points in every objective is not above.
+_LOOK_AT_ALL, _MARGIN, _MIDDLE = 0.5, 0.1, 0.25
 
 
 class Model(Protocol):
@@ -133,7 +134,7 @@ class SeveralOutcomes:
             return [*wanted, *within], FeasibleImprovement(best, len(within))
         if len(wanted) == 1:  # limits are relative to a trial that has no value yet
             return wanted, ExpectedImprovement(float(wanted[0].fitted.max()) + WORTHWHILE)
-        reference = self._reference(values, domain.sample(_IMAGINED, generator))
+        reference = self._reference(values, generator)
         return [*wanted, *within], HypervolumeImprovement(values, reference, len(within))
 
     def predictions(self, X: Array) -> list[Prediction | dict[str, Prediction]]:
@@ -175,22 +176,20 @@ class SeveralOutcomes:
             columns.append([fitted[id] for id in ids])
         return np.array(columns).T.reshape(-1, len(self.goals.objectives))
 
-    def _reference(self, known: Array, X: Array) -> Array:
+    def _reference(self, known: Array, generator: np.random.Generator) -> Array:
         """The worst outcome of interest, as the model sees it: (M,).
 
-        As it was given. Else below the worst of the front that is expected, of known outcomes
-        (n, M) and of means at points X (N, d), by a tenth of its range. With the known front alone,
-        nothing beyond its ends would be of interest, and it would never grow wider.
+        As it was given. Else by chance below all outcomes, or within the front of the feasible
+        ones (n, M): with the former alone, most trials go to the ends of a front that is far from
+        where it could be; with the latter alone, it never grows wider.
         """
-        outputs = [self.learned[name].outputs for name in self.goals.objectives]
         if self.goals.reference is not None:
+            outputs = [self.learned[name].outputs for name in self.goals.objectives]
             given = self.goals.reference.values()
             pairs = zip(outputs, given, strict=True)
             return np.array([float(each.forward(np.array([value]))[0]) for each, value in pairs])
-        means = [self._posterior(name).marginals(X)[0] for name in self.goals.objectives]
-        likely = self.chance_of_feasibility(X) > 0.5
-        points = np.concatenate([known, np.stack(means, axis=1)[likely]])
-        front = points[non_dominated(points)]
-        spread = np.ptp(front, axis=0)
-        spread = np.where(spread > 0.0, spread, 1.0)  # a standard deviation of the outcome
-        return np.asarray(front.min(axis=0) - _MARGIN * spread)
+        if generator.random() < _LOOK_AT_ALL:
+            fitted = [self._posterior(name).fitted for name in self.goals.objectives]
+            return np.array([each.min() - _MARGIN * np.ptp(each) for each in fitted]) - WORTHWHILE
+        front = known[non_dominated(known)]
+        return np.asarray(np.quantile(front, _MIDDLE, axis=0)) - WORTHWHILE

@@ -76,6 +76,11 @@ class FeasibleImprovement(Utility):
             return feasible.astype(np.float64)
         return np.where(feasible, np.maximum(Y[..., 0] - self.threshold, 0.0), 0.0)
 
+    def verge(self, mean: Array, sd: Array) -> Array:
+        Y = np.minimum(mean, 0.0)
+        Y[:, 0] = mean[:, 0] if self.threshold is None else np.maximum(mean[:, 0], self.threshold)
+        return Y
+
     def together(self, Y: Array, beside: Beside | None = None) -> Array:
         best: Array = self._relaxed(Y).max(axis=1)
         return best if beside is None else np.maximum(best, beside.value)
@@ -212,6 +217,13 @@ class HypervolumeImprovement(Utility):
         for points, usable in zip(Y[..., :M], feasible, strict=True):
             left = cut(left, np.where(usable[:, None], points, -np.inf))
         return left
+
+    def verge(self, mean: Array, sd: Array) -> Array:
+        Y, M = np.minimum(mean, 0.0), self.objectives
+        corners = np.maximum(self.boxes[:, 0], mean[:, None, :M])  # (N, B, M)
+        away = (((corners - mean[:, None, :M]) / sd[:, None, :M]) ** 2).sum(axis=-1)
+        Y[:, :M] = corners[np.arange(len(mean)), away.argmin(axis=1)]
+        return Y
 
     def together(self, Y: Array, beside: Beside | None = None) -> Array:
         volume = volume_of_union(self._points(Y), self._left(beside))

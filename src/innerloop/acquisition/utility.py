@@ -198,6 +198,18 @@ class Utility(ABC):
         """
         return None
 
+    def verge(self, mean: Array, sd: Array) -> Array:
+        """With several outcomes, those from which on something is gained, nearest to the mean.
+
+        Args:
+            mean: (N, K).
+            sd: (N, K), the unit of distances.
+
+        Returns:
+            Outcomes (N, K), the mean where something is gained already.
+        """
+        return mean
+
     def reward(self, excess: Array) -> Array:
         """What outcomes gain that exceed the bar.
 

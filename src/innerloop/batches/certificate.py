@@ -58,6 +58,8 @@ CONVERGE = Exchange(
 )
 # What a further query adds to a batch is little: it need not be known to more digits.
 _FURTHER_EFFORT = Effort(512, 128, 12, 0)
+# Several outcomes have more hills, of which the states that choose places are less sure.
+_FURTHER_EFFORT_FOR_OUTCOMES = Effort(512, 512, 32, 0)
 _FURTHER = Exchange(BFGS(tolerance=1e-3, steps=6, patience=3), again=_AGAIN, searches=2, rounds=1)
 # Bounds with a larger error than this share are not shown.
 _LARGEST_ERROR = 0.05
@@ -168,7 +170,8 @@ def _views(filled: Filled, value: float, utility: Utility, problem: Problem) -> 
     moves = _moves(X, utility, problem)
     if problem.q > 1 and _is_resolved(X, utility, problem, moves, _NOT_FAR):
         states = _states(X, utility, problem, moves)
-        yield _View(value, states, points, problem, _FURTHER_EFFORT, _FURTHER, raises=False)
+        effort = _FURTHER_EFFORT if utility.outcomes == 1 else _FURTHER_EFFORT_FOR_OUTCOMES
+        yield _View(value, states, points, problem, effort, _FURTHER, raises=False)
     if problem.q > 1 and not starts_from_a_value(utility, problem):
         return
     # Without the pending points nothing needs to be resolved, and gains are no smaller.
@@ -250,7 +253,8 @@ def _states(X: Array, utility: Utility, problem: Problem, moves: Array) -> State
     z = draws_for(problem.posteriors, _STATES, max(len(fixed), 1), problem.generator)
     log_weights = None
     if len(moves):
-        z, log_weights = _stretched(z, moves)
+        stretched, log_weights = _stretched(z.reshape(_STATES, -1), moves)
+        z = stretched.reshape(z.shape)
     states = States.start(utility, problem.posteriors, z, log_weights)
     if not len(fixed):
         return states
@@ -263,13 +267,15 @@ def _states(X: Array, utility: Utility, problem: Problem, moves: Array) -> State
 def _moves(X: Array, utility: Utility, problem: Problem) -> Array:
     """The shortest moves of draws z (f,) by which pending points or X (q, d) meet the bar: (k, f).
 
-    None at all for utilities without a bar, of several outcomes, or without anything that could
-    meet it.
+    None at all for utilities without a bar, or without anything that could meet it. Of K outcomes,
+    with draws z (f, K), moves are (k, f K).
     """
     p = len(problem.pending)
     fixed = np.concatenate([problem.pending, X])
-    if not (utility.has_log_gain and len(fixed)) or utility.outcomes > 1:
+    if not (utility.has_log_gain and len(fixed)):
         return np.zeros((0, len(fixed)))
+    if utility.outcomes > 1:
+        return _moves_of_outcomes(fixed, utility, problem)
     mean, factor = problem.posterior.unchecked_belief(fixed).paths
     bar = utility.bar(utility.nothing_held())
     if bar is not None:
@@ -280,6 +286,17 @@ def _moves(X: Array, utility: Utility, problem: Problem) -> Array:
     square = np.maximum((rows**2).sum(axis=1), problem.posterior.gp.kernel.smallest_variance)
     moves: Array = (np.maximum(gap, 0.0) / square)[:, None] * rows
     return moves
+
+
+def _moves_of_outcomes(fixed: Array, utility: Utility, problem: Problem) -> Array:
+    """The same for each of the points (f, d) of K outcomes: (f, f K)."""
+    paths = [each.unchecked_belief(fixed).paths for each in problem.posteriors]
+    mean = np.stack([path.mean for path in paths], axis=-1)
+    rows = np.stack([path.factor for path in paths], axis=-1)  # (f, f, K)
+    smallest = [each.gp.kernel.smallest_variance for each in problem.posteriors]
+    square = np.maximum((rows**2).sum(axis=1), smallest)
+    gap = utility.verge(mean, np.sqrt(square)) - mean
+    return np.asarray((gap / square)[:, None] * rows).reshape(len(fixed), -1)
 
 
 def _stretched(z: Array, moves: Array) -> tuple[Array, Array]:
@@ -317,9 +334,11 @@ def _is_resolved(X: Array, utility: Utility, problem: Problem, moves: Array, rea
 
     Nor must there be so little variance that the jitter of fantasies blurs it.
     """
-    if not utility.has_log_gain or utility.outcomes > 1:
+    if not utility.has_log_gain:
         return True
-    _, variance = problem.posterior.marginals(X)
     if len(moves) and (moves**2).sum(axis=1).min() > reach**2:
         return False
+    if utility.outcomes > 1:
+        return True
+    _, variance = problem.posterior.marginals(X)
     return bool(variance.min() > _SMALLEST_VARIANCE * problem.posterior.gp.kernel.variance)

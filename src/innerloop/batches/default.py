@@ -81,8 +81,10 @@ def fill_by_default(utility: Utility, problem: Problem) -> Filled:
     X, gains = _ascended(chosen, utility, problem)
     if not problem.meter.is_unlimited:
         return Filled(X, gains=gains)
-    # What adds little to nothing adds less to a batch: the best of the pool will do.
-    points = np.concatenate([candidates, pool.points[_FROM_POOL:_CERTIFYING_POOL]])
+    # What adds little to nothing adds less to a batch: the best of the pool will do. But beside
+    # the best of one objective the best of another adds most, which may be far down the pool.
+    last = _CERTIFYING_POOL if utility.outcomes == 1 else None
+    points = np.concatenate([candidates, pool.points[_FROM_POOL:last]])
     return Filled(X, gains=gains, points=points)
 
 

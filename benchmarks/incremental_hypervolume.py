@@ -8,8 +8,8 @@ out, on arrays prepared beforehand: distances, kernel, whitening, beliefs, h and
 for every box, products, sums, and the way back. BoTorch's analytic EHVI knows no fantasies, so its
 comparable work is one state; beside a fixed query it has qEHVI with 64 samples and that query
 pending. One thread, time on the processor. All take turns of some calls each, as searches call them
-one after the other, and ratios are of turns that follow one another. With --calls 1 every call finds
-the caches full of what the others have left there.
+one after the other, and ratios are of turns that follow one another. With --calls 1 every call
+finds the caches full of what the others have left there.
 """
 
 from __future__ import annotations

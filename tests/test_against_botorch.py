@@ -113,6 +113,95 @@ def test_hypervolumes_equal_botorchs_on_the_same_draws(M, q, seed):
 
 
 @pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("M", [2, 3])
+@pytest.mark.parametrize(
+    ("q", "temperature"), [(1, 0.3), (1, 1e-2), (1, 1e-9), (2, 1e-9), (4, 1e-9)]
+)
+@pytest.mark.parametrize("seed", range(3))
+def test_constrained_hypervolumes_equal_botorchs_on_the_same_draws(M, q, temperature, seed):
+    """Of several points only without relaxation.
+
+    What two points have in common counts for BoTorch by the product of how feasible they are, so
+    that equal points add to each other; here by the lesser of the two.
+    """
+    from botorch.acquisition.multi_objective import qExpectedHypervolumeImprovement
+    from botorch.acquisition.multi_objective.objective import GenericMCMultiOutputObjective
+    from botorch.sampling import IIDNormalSampler
+    from botorch.utils.multi_objective.box_decompositions import FastNondominatedPartitioning
+    from botorch.utils.testing import MockModel, MockPosterior
+
+    torch.set_default_dtype(torch.float64)
+    rng = np.random.default_rng(10 + seed)
+    posteriors, m, R = several_posteriors(M + 2, rng), 64, 3
+    X, z = rng.random((R, q, 2)), rng.standard_normal((m, q, M + 2))
+    front, reference = rng.standard_normal((6, M)) - 1.0, np.full(M, -3.0)
+    samples = torch.as_tensor(sampled(posteriors, X, z))
+    rival = qExpectedHypervolumeImprovement(
+        MockModel(MockPosterior(samples=samples)),
+        ref_point=torch.as_tensor(reference),
+        partitioning=FastNondominatedPartitioning(
+            torch.as_tensor(reference), Y=torch.as_tensor(front)
+        ),
+        sampler=IIDNormalSampler(torch.Size([1])),
+        objective=GenericMCMultiOutputObjective(lambda Y, X=None: Y[..., :M]),
+        constraints=[lambda Y: Y[..., M], lambda Y: Y[..., M + 1]],
+        eta=temperature,
+    )
+    theirs = rival(torch.as_tensor(X)).numpy().mean(axis=0)  # every draw is a batch of its own
+    utility = il.HypervolumeImprovement(front, reference, 2, temperature)
+    ours = il.Joint(utility, posteriors, z).value(X)
+    assert ours.max() > 1e-2
+    np.testing.assert_allclose(ours, theirs, rtol=0.0, atol=1e-8)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("q", [1, 2, 4])
+@pytest.mark.parametrize("temperature", [1e-2, 0.3])
+def test_gradients_equal_botorchs_on_the_same_draws(q, temperature):
+    """In the outcomes: of volumes, and of improvement among feasible ones."""
+    from botorch.acquisition import qExpectedImprovement
+    from botorch.acquisition.multi_objective import qExpectedHypervolumeImprovement
+    from botorch.acquisition.objective import GenericMCObjective
+    from botorch.sampling import IIDNormalSampler
+    from botorch.utils.multi_objective.box_decompositions import FastNondominatedPartitioning
+    from botorch.utils.testing import MockModel, MockPosterior
+
+    torch.set_default_dtype(torch.float64)
+    rng = np.random.default_rng(20 + q)
+    Y, front, reference = rng.standard_normal((64, q, 2)), rng.random((6, 2)), np.full(2, -1.0)
+    for utility, make in (
+        (
+            il.HypervolumeImprovement(front, reference),
+            lambda model: qExpectedHypervolumeImprovement(
+                model,
+                ref_point=torch.as_tensor(reference),
+                partitioning=FastNondominatedPartitioning(
+                    torch.as_tensor(reference), Y=torch.as_tensor(front)
+                ),
+                sampler=IIDNormalSampler(torch.Size([1])),
+            ),
+        ),
+        (
+            il.FeasibleImprovement(0.1, 1, temperature),
+            lambda model: qExpectedImprovement(
+                model,
+                best_f=0.1,
+                sampler=IIDNormalSampler(torch.Size([1])),
+                objective=GenericMCObjective(lambda Y, X=None: Y[..., 0]),
+                constraints=[lambda Y: Y[..., 1]],
+                eta=temperature,
+            ),
+        ),
+    ):
+        samples = torch.as_tensor(Y).requires_grad_(True)
+        values = make(MockModel(MockPosterior(samples=samples)))(torch.zeros(64, q, 1))
+        (theirs,) = torch.autograd.grad(values.sum(), samples)
+        value, slopes = utility.together_and_slopes(Y.swapaxes(0, 1)[None])
+        np.testing.assert_allclose(value[0], values.detach().numpy().ravel(), atol=1e-8)
+        np.testing.assert_allclose(slopes[0].swapaxes(0, 1), theirs.numpy(), atol=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("q", [1, 2, 4])
 @pytest.mark.parametrize("temperature", [1e-2, 0.3])
 def test_feasible_improvement_equals_botorchs_on_the_same_draws(q, temperature):

@@ -1,5 +1,7 @@
 """Several outcomes: feasible and hypervolume improvement against brute force, and their batches."""
 
+from decimal import Decimal, localcontext
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -251,6 +253,103 @@ def test_logarithms_thirty_deviations_out():
     with_front = utility.log_gain(mean, np.zeros((1, 1, 2)), sd, utility.nothing_held())
     assert with_front.value[0, 0] < gain.value[0, 0]
     assert all(np.isfinite(each).all() for each in with_front)
+
+
+PI = Decimal("3.14159265358979323846264338327950288419716939937510582097494459")
+
+
+def precise_mills(t):
+    """Phi(-t) / phi(t) for t of 5 and above, by its continued fraction."""
+    rest = t
+    for k in range(400, 0, -1):
+        rest = t + k / rest
+    return 1 / rest
+
+
+def precise_density(u):
+    return (-u * u / 2).exp() / (2 * PI).sqrt()
+
+
+def precise_h(u):
+    """phi(u) + u Phi(u) for u of -5 and below."""
+    return precise_density(u) * (1 + u * precise_mills(-u))
+
+
+@pytest.mark.parametrize("constraints", [0, 1])
+@pytest.mark.parametrize("M", [2, 3])
+@pytest.mark.parametrize("seed", range(10))
+def test_logarithms_far_out_in_sixty_digits(M, constraints, seed):
+    """Slice by slice along the first objective, each above those of the front that reach as far."""
+    rng = np.random.default_rng(seed)
+    front, reference = rng.random((5, M)).round(2), np.full(M, -0.25)
+    mean, sd = np.zeros(M + constraints), (0.5 + rng.random(M + constraints)).round(2)
+    mean[:M] = (-sd[:M] * rng.uniform(25.0, 35.0, M)).round(2)
+    mean[M:] = (sd[M:] * 30.0).round(2)
+
+    def precise_volume(front, reference, k):
+        """Of all objectives from the k-th on."""
+
+        def excess(bar):
+            s = Decimal(sd[k])
+            return s * precise_h((Decimal(mean[k]) - Decimal(bar)) / s)
+
+        if k == M - 1:
+            return excess(front[:, 0].max(initial=reference[0]))
+        front, total = front[np.argsort(front[:, 0])], Decimal(0)
+        ends = [reference[0], *front[:, 0]]
+        for i, start in enumerate(ends):
+            width = excess(start) - (excess(ends[i + 1]) if i < len(front) else 0)
+            total += width * precise_volume(front[i:, 1:], reference[1:], k + 1)
+        return total
+
+    with localcontext(prec=60):
+        expected = precise_volume(front, reference, 0).ln()
+        for k in range(M, M + constraints):
+            u = -Decimal(mean[k]) / Decimal(sd[k])
+            expected += (precise_density(u) * precise_mills(-u)).ln()
+    utility = il.HypervolumeImprovement(front, reference, constraints)
+    gain = utility.log_gain(
+        mean[None, None], np.zeros_like(mean)[None, None], sd[None, None], utility.nothing_held()
+    )
+    assert expected < -600
+    assert gain.value[0, 0] == pytest.approx(float(expected), abs=1e-8)
+    assert all(np.isfinite(each).all() for each in gain)
+
+
+@pytest.mark.parametrize("u", [-5.0, -12.5, -30.0, -100.0, -1000.0])
+def test_logarithms_of_improvement_in_sixty_digits(u):
+    with localcontext(prec=60):
+        one, chance = (
+            precise_h(Decimal(u)),
+            precise_density(Decimal(u)) * precise_mills(Decimal(-u)),
+        )
+        improvement, chance = float((one * chance).ln()), float(chance.ln())
+    mean, sd = np.array([[[u, -u]]]), np.ones((1, 1, 2))
+    for threshold, expected in ((0.0, improvement), (None, chance)):
+        utility = il.FeasibleImprovement(threshold)
+        gain = utility.log_gain(mean, np.zeros_like(mean), sd, np.zeros(1))
+        assert gain.value[0, 0] == pytest.approx(expected, rel=1e-12, abs=1e-9)
+        assert all(np.isfinite(each).all() for each in gain)
+
+
+@pytest.mark.parametrize("name", UTILITIES)
+@given(seed=st.integers(0, 100_000))
+def test_utilities_of_batches_are_monotone_and_submodular(name, seed):
+    """One more outcome adds no less to some of a batch than to all of it: 20 sets at a time."""
+    rng, utility = np.random.default_rng(seed), UTILITIES[name]
+    Y = 0.8 * rng.standard_normal((1, 5, 20, utility.outcomes))
+    few, one = int(rng.integers(0, 4)), Y[:, -1:]
+
+    def worth_of(points):
+        if points.shape[1] == 0:
+            return np.zeros((1, 20))
+        return utility.together(points)
+
+    small, large = Y[:, :few], Y[:, :4]
+    to_few = worth_of(np.concatenate([small, one], axis=1)) - worth_of(small)
+    to_many = worth_of(np.concatenate([large, one], axis=1)) - worth_of(large)
+    assert (to_many >= -1e-12).all()
+    assert (to_many <= to_few + 1e-12).all()
 
 
 @given(st.integers(2, 4), st.integers(0, 100_000))

@@ -166,6 +166,14 @@ def test_expected_values_of_one_query(name):
         assert found[i] == pytest.approx(drawn.mean(), abs=error)
 
 
+@pytest.mark.parametrize("name", UTILITIES)
+def test_expected_values_without_variance(name):
+    utility, rng = UTILITIES[name], np.random.default_rng(2)
+    Y = 0.7 * rng.standard_normal((200, utility.outcomes))
+    found = utility.marginal(Y, np.zeros_like(Y))
+    np.testing.assert_allclose(found, utility.value(Y), rtol=1e-12, atol=1e-100)
+
+
 def posteriors_of(K, d=2, n=8, seed=0):
     rng = np.random.default_rng(seed)
     X = rng.random((n, d))

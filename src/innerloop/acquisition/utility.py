@@ -289,7 +289,8 @@ class Utility(ABC):
             if center.ndim == 0 or center.shape[-1] != K:
                 raise InputError(f"mean must have shape (..., {K}), got {center.shape}")
             center, sd = center.reshape(-1, 1, K), sd.reshape(-1, 1, K)
-            gain = self.gain(center, np.zeros_like(center), sd, self.nothing_held())
+            with np.errstate(over="ignore", invalid="ignore"):  # slopes, where there is no variance
+                gain = self.gain(center, np.zeros_like(center), sd, self.nothing_held())
             return gain.value.reshape(np.shape(mean)[:-1])
         one_state = center.reshape(-1, 1), np.zeros((center.size, 1)), sd.reshape(-1, 1)
         return self.gain(*one_state, self.nothing_held()).value.reshape(center.shape)

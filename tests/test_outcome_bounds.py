@@ -57,6 +57,16 @@ def test_hills_and_states_that_are_easily_missed(kind, q, seed):
     assert bound >= best.value
 
 
+@pytest.mark.parametrize("seed", [18, 99])
+def test_values_that_are_rare(seed):
+    """Of which plain draws miss a part, though not by much."""
+    problem = random_problem("improvement", 1, seed)
+    batch = il.suggest(problem.posteriors, 3, problem.utility, seed=seed)
+    found = value_of(problem, batch.X, 2**15, np.random.default_rng(0))
+    assert found.value < 1e-5
+    assert batch.value == pytest.approx(found.value, rel=0.01, abs=5.0 * found.error)
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_brute_force_agrees_with_itself(kind):
     """Draws with weights, plain draws, and quadrature."""

@@ -23,6 +23,7 @@ from scipy.special import log_ndtr, ndtr, ndtri_exp
 from innerloop import linalg
 from innerloop.acquisition.draws import reflected_sobol_normal
 from innerloop.acquisition.utility import Utility
+from innerloop.batches.certificate import shortest_moves, stretched
 from innerloop.batches.problem import Problem, draws_for
 from innerloop.batches.states import States
 from innerloop.types import Array
@@ -111,12 +112,15 @@ def _gains_over_states(X: Array, utility: Utility, problem: Problem) -> Array:
     """The expected gain of each query in closed form, over fantasies of those before it."""
     fixed = len(problem.pending) + len(X)
     z = draws_for(problem.posteriors, _OUTCOME_STATES, fixed, problem.generator)
-    states = States.start(utility, problem.posteriors, z)
+    nothing = States.start(utility, problem.posteriors, z)
+    z, log_weights = stretched(z, shortest_moves(X, utility, problem))
+    states = States.start(utility, problem.posteriors, z, log_weights)
     if len(problem.pending):
         states = states.extend(problem.pending)
     gains = []
     for x in X[:, None]:
-        log_gain = states.gains(states.beliefs(x), log=True).value[0]
+        given = states if len(states.points) else nothing  # which has one state, without a weight
+        log_gain = given.gains(given.beliefs(x), log=True).value[0]
         chance = 0.0 if problem.chance is None else float(problem.chance.log(x)[0][0])
         gains.append(np.exp(np.logaddexp.reduce(log_gain) - np.log(log_gain.size) + chance))
         states = states.extend(x, problem.successes(x, _OUTCOME_STATES))

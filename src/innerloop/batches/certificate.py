@@ -119,7 +119,7 @@ def _over_candidates(
     q, before = len(X), np.concatenate([[0.0], np.cumsum(gains)])
     bounds = [float(before[j]) + q * top for j, top in enumerate(largest)]
     usable = bounds[:1] if q == 1 or starts_from_a_value(utility, problem) else []
-    if _is_resolved(X, utility, problem, _moves(X, utility, problem), _NEAR):
+    if _is_resolved(X, utility, problem, shortest_moves(X, utility, problem), _NEAR):
         usable += bounds[1:]
     return min(usable, default=None)
 
@@ -167,7 +167,7 @@ def _views(filled: Filled, value: float, utility: Utility, problem: Problem) -> 
         size = effort_for_one(problem).pool
         points = scatter(problem.domain, problem.centers, size, problem.generator)
     points = np.concatenate([X, points])
-    moves = _moves(X, utility, problem)
+    moves = shortest_moves(X, utility, problem)
     if problem.q > 1 and _is_resolved(X, utility, problem, moves, _NOT_FAR):
         states = _states(X, utility, problem, moves)
         effort = _FURTHER_EFFORT if utility.outcomes == 1 else _FURTHER_EFFORT_FOR_OUTCOMES
@@ -178,7 +178,7 @@ def _views(filled: Filled, value: float, utility: Utility, problem: Problem) -> 
     alone = [replace(problem, pending=problem.pending[:0])] if np.isfinite(utility.empty) else []
     nothing, effort = points[:0], effort_for_one(problem)
     for beside in (problem, *alone):
-        states = _states(nothing, utility, beside, _moves(nothing, utility, beside))
+        states = _states(nothing, utility, beside, shortest_moves(nothing, utility, beside))
         yield _View(0.0, states, points, beside, effort, SEARCH, raises=True)
 
 
@@ -253,8 +253,7 @@ def _states(X: Array, utility: Utility, problem: Problem, moves: Array) -> State
     z = draws_for(problem.posteriors, _STATES, max(len(fixed), 1), problem.generator)
     log_weights = None
     if len(moves):
-        stretched, log_weights = _stretched(z.reshape(_STATES, -1), moves)
-        z = stretched.reshape(z.shape)
+        z, log_weights = stretched(z, moves)
     states = States.start(utility, problem.posteriors, z, log_weights)
     if not len(fixed):
         return states
@@ -264,11 +263,16 @@ def _states(X: Array, utility: Utility, problem: Problem, moves: Array) -> State
     return states.extend(fixed, succeeds)
 
 
-def _moves(X: Array, utility: Utility, problem: Problem) -> Array:
+def shortest_moves(X: Array, utility: Utility, problem: Problem) -> Array:
     """The shortest moves of draws z (f,) by which pending points or X (q, d) meet the bar: (k, f).
 
     None at all for utilities without a bar, or without anything that could meet it. Of K outcomes,
     with draws z (f, K), moves are (k, f K).
+
+    Args:
+        X: (q, d), the queries.
+        utility: what they are worth.
+        problem: what the batch was filled for.
     """
     p = len(problem.pending)
     fixed = np.concatenate([problem.pending, X])
@@ -299,25 +303,32 @@ def _moves_of_outcomes(fixed: Array, utility: Utility, problem: Problem) -> Arra
     return np.asarray((gap / square)[:, None] * rows).reshape(len(fixed), -1)
 
 
-def _stretched(z: Array, moves: Array) -> tuple[Array, Array]:
+def stretched(z: Array, moves: Array) -> tuple[Array, Array]:
     """Draws z (m, f) of which half are moved by one of the moves a_j, and their log weights (m,).
 
     Plain draws rarely go where improvements come from, if these are rare. All draws are weighed by
     the ratio of densities, 1 / (1/2 + 1/2 mean_j exp(a_j . z - |a_j|^2 / 2)), which is 2 at most.
+
+    Args:
+        z: (m, f), or (m, f, K).
+        moves: (k, f), or (k, f K).
+
+    Returns:
+        Draws of the shape of z, and logarithms of their weights.
     """
-    half = len(z) // 2
-    z = z.copy()
+    half, shape = len(z) // 2, z.shape
+    z = z.reshape(len(z), -1).copy()
     z[half:] += moves[np.arange(len(z) - half) * len(moves) // (len(z) - half)]
     exponents = z @ moves.T - 0.5 * (moves**2).sum(axis=1)
     both = np.logaddexp(0.0, np.logaddexp.reduce(exponents, axis=1) - np.log(len(moves)))
-    return z, np.log(2.0) - both
+    return z.reshape(shape), np.log(2.0) - both
 
 
 def is_resolved(X: Array, utility: Utility, problem: Problem) -> bool:
     """Whether draws tell what batches near X (q, d) are worth."""
     if utility.outcomes > 1:
         return _agree(X, utility, problem)
-    return _is_resolved(X, utility, problem, _moves(X, utility, problem), _NOT_FAR)
+    return _is_resolved(X, utility, problem, shortest_moves(X, utility, problem), _NOT_FAR)
 
 
 def _agree(X: Array, utility: Utility, problem: Problem) -> bool:

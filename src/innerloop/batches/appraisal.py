@@ -117,14 +117,17 @@ def _gains_over_states(X: Array, utility: Utility, problem: Problem) -> Array:
     states = States.start(utility, problem.posteriors, z, log_weights)
     if len(problem.pending):
         states = states.extend(problem.pending)
-    gains = []
-    for x in X[:, None]:
-        given = states if len(states.points) else nothing  # which has one state, without a weight
-        log_gain = given.gains(given.beliefs(x), log=True).value[0]
-        chance = 0.0 if problem.chance is None else float(problem.chance.log(x)[0][0])
-        gains.append(np.exp(np.logaddexp.reduce(log_gain) - np.log(log_gain.size) + chance))
+    # Known exactly, and the most that it adds to anything: weights may overstate rare gains.
+    alone = nothing.gains(nothing.beliefs(X), log=True).value[:, 0]
+    log_gains = []
+    for x, most in zip(X[:, None], alone, strict=True):
+        if len(states.points):
+            gain = states.gains(states.beliefs(x), log=True).value[0]
+            most = min(most, np.logaddexp.reduce(gain) - np.log(gain.size))
+        log_gains.append(most)
         states = states.extend(x, problem.successes(x, _OUTCOME_STATES))
-    return np.array(gains)
+    chance = np.zeros(len(X)) if problem.chance is None else problem.chance.log(X)[0]
+    return np.asarray(np.exp(np.array(log_gains) + chance))
 
 
 def _plain_gains(outlook: Outlook, generator: np.random.Generator) -> Array:

@@ -79,7 +79,7 @@ def test_it_needs_something_to_improve_on():
 
 def test_likely_best_are_those_that_win_in_draws():
     posterior = noisy_posterior(n=10)
-    kept = likely_best(posterior, np.random.default_rng(0))
+    kept = likely_best((posterior,), il.NoisyExpectedImprovement(), np.random.default_rng(0))
     belief = posterior.belief(posterior.X)
     factor = np.linalg.cholesky(belief.cov + 1e-12 * np.eye(10))
     f = belief.mean + np.random.default_rng(1).standard_normal((20_000, 10)) @ factor.T

@@ -5,32 +5,61 @@ from __future__ import annotations
 import numpy as np
 
 from innerloop import linalg
+from innerloop.acquisition.utility import Utility
 from innerloop.surrogate.gaussian_process import Posterior
 from innerloop.types import Array
 
 _DRAWS = 256
-# Observations that are looked at, and that are kept at most.
+# Observations that are looked at, and that are kept at most: one can be the best, and many can be
+# on a front.
 _LOOKED_AT, _KEPT = 64, 16
+_LOOKED_AT_FOR_FRONT, _KEPT_FOR_FRONT = 128, 32
 _OPTIMISM = 3.0
 
 
-def likely_best(posterior: Posterior, generator: np.random.Generator) -> Array:
-    """The observed points that are the best one in some draws of f, most often first.
+def likely_best(
+    posteriors: tuple[Posterior, ...], utility: Utility, generator: np.random.Generator
+) -> Array:
+    """The observed points that are the best one, or on the front, in some draws, most often first.
 
     Args:
-        posterior: the belief given the data.
+        posteriors: the beliefs given the data, one for each outcome.
+        utility: what says which are best.
         generator: what to draw with.
 
     Returns:
         Points, (k, d).
     """
-    distinct = np.unique(posterior.X, axis=0)
-    mean, variance = posterior.marginals(distinct)
-    hopeful = np.argsort(-(mean + _OPTIMISM * np.sqrt(variance)), kind="stable")[:_LOOKED_AT]
-    points = distinct[hopeful]
+    several = len(posteriors) > 1
+    points = _hopeful(posteriors, utility, _LOOKED_AT_FOR_FRONT if several else _LOOKED_AT)
+    draws = [_drawn(each, points, generator) for each in posteriors]
+    times = utility.are_best(np.stack(draws, axis=-1) if several else draws[0]).sum(axis=0)
+    order = np.argsort(-times, kind="stable")
+    best: Array = points[order[times[order] > 0][: _KEPT_FOR_FRONT if several else _KEPT]]
+    return best
+
+
+def _hopeful(posteriors: tuple[Posterior, ...], utility: Utility, number: int) -> Array:
+    """Observed points that could be worth most, if all went well for them: (n, d)."""
+    points = np.unique(np.concatenate([each.X for each in posteriors]), axis=0)
+    if len(points) <= number and len(posteriors) > 1:
+        return points
+    beliefs = [each.marginals(points) for each in posteriors]
+    good = [1.0 if k < utility.objectives else -1.0 for k in range(len(posteriors))]
+    hopes = [
+        sign * mean + _OPTIMISM * np.sqrt(variance)
+        for sign, (mean, variance) in zip(good, beliefs, strict=True)
+    ]
+    if len(hopes) == 1:
+        return points[np.argsort(-hopes[0], kind="stable")[:number]]
+    # How many are expected to be better in every way.
+    known = np.stack([sign * mean for sign, (mean, _) in zip(good, beliefs, strict=True)], axis=-1)
+    beaten = (known[:, None] > np.stack(hopes, axis=-1)).all(axis=-1).sum(axis=0)
+    return points[np.argsort(beaten, kind="stable")[:number]]
+
+
+def _drawn(posterior: Posterior, points: Array, generator: np.random.Generator) -> Array:
+    """Draws of f at points (n, d): (D, n)."""
     belief = posterior.belief(points)
     factor = linalg.cholesky(belief.cov, posterior.gp.kernel.variance)
-    draws = belief.mean + generator.standard_normal((_DRAWS, len(points))) @ factor.T
-    times = np.bincount(np.argmax(draws, axis=1), minlength=len(points))
-    order = np.argsort(-times, kind="stable")
-    return points[order[times[order] > 0][:_KEPT]]
+    return belief.mean + generator.standard_normal((_DRAWS, len(points))) @ factor.T

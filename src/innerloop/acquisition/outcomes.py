@@ -49,11 +49,15 @@ class FeasibleImprovement(Utility):
         threshold: the best feasible outcome so far; None if there is none.
         constraints: C, how many of the outcomes after the objective have to be 0 or below.
         temperature: of the relaxation, in the units of the constraints.
+        noisy: whether noise keeps the best so far from being known. Then `suggest` holds the
+            observations that may be it, so that each state has a threshold of its own; that which
+            is given is for states in which nothing feasible was observed.
     """
 
     threshold: float | None
     constraints: int = 1
     temperature: float = 1e-2
+    noisy: bool = False
 
     empty = 0.0
     has_log_gain = monotone = True
@@ -66,6 +70,7 @@ class FeasibleImprovement(Utility):
         checks.count("constraints", self.constraints)
         outcomes = 1 + self.constraints
         object.__setattr__(self, "outcomes", outcomes)
+        object.__setattr__(self, "holds_best", bool(self.noisy))
         object.__setattr__(self, "floats_per_gain", 4 * outcomes)
         if self.threshold is None:
             object.__setattr__(self, "most", 1.0)
@@ -150,12 +155,16 @@ class HypervolumeImprovement(Utility):
         reference: (M,), the worst outcome of interest in every objective.
         constraints: how many of the outcomes after the objectives have to be 0 or below.
         temperature: of the relaxation, in the units of the constraints.
+        noisy: whether noise keeps the front from being known. Then `suggest` holds the observations
+            that may be on it, so that each state has a front of its own, beside that which is
+            given: the points that are known without noise, if there are any.
     """
 
     front: Array
     reference: Array
     constraints: int = 0
     temperature: float = 1e-2
+    noisy: bool = False
     boxes: Array = field(init=False, repr=False)
 
     empty = 0.0
@@ -167,6 +176,7 @@ class HypervolumeImprovement(Utility):
         reference: ArrayLike,
         constraints: int = 0,
         temperature: float = 1e-2,
+        noisy: bool = False,
     ) -> None:
         corner = checks.floats("reference", reference)
         if corner.ndim != 1 or corner.size < 2:
@@ -184,6 +194,8 @@ class HypervolumeImprovement(Utility):
         object.__setattr__(self, "constraints", int(constraints))
         warmth = checks.positive_scalar("temperature", temperature)
         object.__setattr__(self, "temperature", warmth)
+        object.__setattr__(self, "noisy", bool(noisy))
+        object.__setattr__(self, "holds_best", bool(noisy))
         boxes = boxes_of(_best_of(points, corner), corner)
         object.__setattr__(self, "boxes", boxes)
         object.__setattr__(self, "objectives", corner.size)
@@ -196,6 +208,14 @@ class HypervolumeImprovement(Utility):
         inside = np.minimum(Y[..., None, :M], self.boxes[:, 1]) - self.boxes[:, 0]
         volume = np.maximum(inside, 0.0).prod(axis=-1).sum(axis=-1)
         return np.where(is_feasible(Y, M), volume, 0.0)
+
+    def are_best(self, Y: Array) -> NDArray[np.bool_]:
+        M = self.objectives
+        above = (Y[..., :M] > self.reference).all(axis=-1) & is_feasible(Y, M)
+        points = np.where(above[..., None], Y[..., :M], -np.inf)
+        one, other = points[:, :, None], points[:, None]
+        beats = np.asarray((one >= other).all(axis=-1) & (one > other).any(axis=-1))
+        return np.asarray(above & ~beats.any(axis=1))
 
     def nothing_held(self) -> Array:
         """The boxes of the front: (1, B, 2, M)."""

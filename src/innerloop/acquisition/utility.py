@@ -198,6 +198,20 @@ class Utility(ABC):
         """
         return None
 
+    def are_best(self, Y: Array) -> NDArray[np.bool_]:
+        """Which of n points make up what a batch of all of them is worth.
+
+        Args:
+            Y: outcomes in D draws, (D, n) or (D, n, K).
+
+        Returns:
+            Whether they do, (D, n); in every draw the one of the largest utility, if there is only
+            one that counts.
+        """
+        grades = self.value(Y)
+        best = grades.argmax(axis=1)[:, None]
+        return np.asarray(best == np.arange(grades.shape[1])) & (grades > self.empty)
+
     def verge(self, mean: Array, sd: Array) -> Array:
         """With several outcomes, those from which on something is gained, nearest to the mean.
 

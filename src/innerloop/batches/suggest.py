@@ -128,7 +128,7 @@ def suggest(
     waiting = np.zeros((0, d)) if pending is None else checks.points("pending", pending, d)
     if isinstance(utility, Utility):
         if utility.holds_best:
-            waiting = np.concatenate([likely_best(posteriors[0], generator), waiting])
+            waiting = np.concatenate([likely_best(posteriors, utility, generator), waiting])
         elif len(waiting):
             utility = utility.with_pending()
     plan = _Plan.of(utility, way, form, maximizer, draws)

@@ -23,9 +23,9 @@ from innerloop.optimizer.trials import Prediction, Trial
 from innerloop.surrogate.gaussian_process import Posterior
 from innerloop.types import Array
 
-# Without a reference, half of the asks look at all outcomes, with some more room below them, and
-# half at the middle of the front, which a share of its points in every objective is not above.
-_LOOK_AT_ALL, _MARGIN, _MIDDLE = 0.5, 0.1, 0.25
+# Without a reference, so many of the asks look at all outcomes, the others at the known front; and
+# how far below these something is still of interest, as a share of their range.
+_LOOK_AT_ALL, _MARGIN = 0.5, 0.1
 
 
 class Model(Protocol):
@@ -128,14 +128,17 @@ class SeveralOutcomes:
         feasible = [t.id for t in complete if self.goals.feasible(t, self.trials)]
         if within and not feasible:
             return [wanted[0], *within], FeasibleImprovement(None, len(within))
-        values = self._fitted(feasible)
+        values, noisy = self._fitted(feasible), self._is_noisy
         if len(wanted) == 1 and within:
-            best = float(values.max()) + WORTHWHILE
-            return [*wanted, *within], FeasibleImprovement(best, len(within))
+            best = float(wanted[0].fitted.min() if noisy else values.max()) + WORTHWHILE
+            return [*wanted, *within], FeasibleImprovement(best, len(within), noisy=noisy)
         if len(wanted) == 1:  # limits are relative to a trial that has no value yet
             return wanted, ExpectedImprovement(float(wanted[0].fitted.max()) + WORTHWHILE)
         reference = self._reference(values, generator)
-        return [*wanted, *within], HypervolumeImprovement(values, reference, len(within))
+        known = values[:0] if noisy else values
+        return [*wanted, *within], HypervolumeImprovement(
+            known, reference, len(within), noisy=noisy
+        )
 
     def predictions(self, X: Array) -> list[Prediction | dict[str, Prediction]]:
         """What is expected of every outcome at points (N, d)."""
@@ -155,6 +158,11 @@ class SeveralOutcomes:
                 within = (mean - self._edge(each, limit)) / np.sqrt(np.maximum(variance, 1e-300))
                 chance *= ndtr(within)
         return chance
+
+    @property
+    def _is_noisy(self) -> bool:
+        """Whether noise in some outcome keeps the best so far from being known."""
+        return any(each.is_noisy(self.results[name]) for name, each in self.learned.items())
 
     def _posterior(self, name: str) -> Posterior:
         return self.learned[name].posterior(self.results[name])
@@ -179,17 +187,17 @@ class SeveralOutcomes:
     def _reference(self, known: Array, generator: np.random.Generator) -> Array:
         """The worst outcome of interest, as the model sees it: (M,).
 
-        As it was given. Else by chance below all outcomes, or within the front of the feasible
-        ones (n, M): with the former alone, most trials go to the ends of a front that is far from
-        where it could be; with the latter alone, it never grows wider.
+        As it was given. Else by chance below all outcomes, or below the front of the feasible ones
+        (n, M): with the former alone, most trials go to the ends of a front that is far from where
+        it could be; with the latter alone, it never grows wider.
         """
         if self.goals.reference is not None:
             outputs = [self.learned[name].outputs for name in self.goals.objectives]
             given = self.goals.reference.values()
             pairs = zip(outputs, given, strict=True)
             return np.array([float(each.forward(np.array([value]))[0]) for each, value in pairs])
-        if generator.random() < _LOOK_AT_ALL:
-            fitted = [self._posterior(name).fitted for name in self.goals.objectives]
-            return np.array([each.min() - _MARGIN * np.ptp(each) for each in fitted]) - WORTHWHILE
-        front = known[non_dominated(known)]
-        return np.asarray(np.quantile(front, _MIDDLE, axis=0)) - WORTHWHILE
+        columns = [self._posterior(name).fitted for name in self.goals.objectives]
+        if generator.random() > _LOOK_AT_ALL:
+            columns = list(known[non_dominated(known)].T)
+        # Where there is one value, a standard deviation of the outcome is its range.
+        return np.array([each.min() - _MARGIN * (np.ptp(each) or 1.0) for each in columns])

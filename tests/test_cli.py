@@ -7,7 +7,6 @@ import os
 import re
 import resource
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -15,9 +14,8 @@ from datetime import datetime
 
 import pytest
 
-from commands import INNERLOOP, call
+from commands import INNERLOOP, PATIENCE, Gate, call
 
-PATIENCE = 60.0  # seconds until something that should have happened is taken to have not
 SPACE = '[x]\ntype = "real"\nlow = 0\nhigh = 1\n\n[y]\ntype = "real"\nlow = 0\nhigh = 1\n'
 TARGET = """\
 import os, socket, time
@@ -174,49 +172,6 @@ def test_resumed_equals_straight(folder):
     assert len(both[0]) == 40
     told = [[(r["params"], r["value"]) for r in records] for records in both]
     assert told[0] == told[1]
-
-
-class Gate:
-    """Where every trial says that it runs, and waits until it is let through."""
-
-    def __init__(self, folder):
-        self._port, self._server = folder / "port", socket.create_server(("127.0.0.1", 0))
-        self._server.settimeout(PATIENCE)
-        self._port.write_text(str(self._server.getsockname()[1]))
-        self._waiting = []
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        """From now on trials do not wait."""
-        self._port.unlink()
-        self.forget()
-        self._server.close()
-
-    @property
-    def waiting(self):
-        """Points (x, y) of the trials that wait."""
-        return [point for point, _ in self._waiting]
-
-    def arrive(self):
-        """Wait for the next trial to run."""
-        connection, _ = self._server.accept()
-        connection.settimeout(PATIENCE)
-        with connection.makefile() as said:
-            self._waiting.append((tuple(map(float, said.readline().split())), connection))
-
-    def let_through(self):
-        """Have the first of those that wait return its value; what was its point."""
-        point, connection = self._waiting.pop(0)
-        with connection:
-            connection.sendall(b".")
-        return point
-
-    def forget(self):
-        """Those that wait are no more."""
-        while self._waiting:
-            self._waiting.pop()[1].close()
 
 
 def told_at(records):

@@ -22,8 +22,9 @@ from commands import INNERLOOP
 from innerloop import Integer, Real, Space
 from innerloop.cli.studies import summary_of
 from innerloop.errors import StorageError
+from innerloop.studies.create import create_study
 from innerloop.studies.storage import open_storage
-from innerloop.studies.study import create_study, open_study
+from innerloop.studies.study import open_study
 
 optuna.logging.set_verbosity(optuna.logging.CRITICAL)
 

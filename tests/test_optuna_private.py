@@ -31,6 +31,8 @@ from innerloop.integrations.optuna_private import (  # noqa: E402
     latest_trials,
     listed_trials,
     set_constraints_of,
+    set_constraints_once,
+    set_trial_user_attrs_once,
     set_user_attr_once,
     storage_of,
     study_id_of,
@@ -254,6 +256,31 @@ def check_user_attributes(database):
     assert database.study().user_attrs == {"settings": {"seed": 1}}
 
 
+def check_trial_attributes(database):
+    first, second = database.storage(), database.storage()
+    study, another = database.study(), database.study()
+    trial, other = trial_id_of(study.ask()), trial_id_of(study.ask())
+    set_trial_user_attrs_once(first, trial, {"yield": 1.5, "note": "a"})
+    set_trial_user_attrs_once(second, trial, {"yield": 2.5, "cost": 3.5})  # one of them is there
+    set_trial_user_attrs_once(second, other, {"yield": 2.5})
+    attributes = [each.user_attrs for each in another.trials]
+    assert attributes == [{"yield": 1.5, "note": "a", "cost": 3.5}, {"yield": 2.5}]
+
+
+def check_trial_constraints(database):
+    first, second = database.storage(), database.storage()
+    study = database.study()
+    asked = [study.ask(), study.ask()]
+    trial = trial_id_of(asked[0])
+    set_constraints_once(first, trial, {"heat": -1.5})
+    asked[1].set_constraint("heat", 2.0)
+    study.tell(asked[0], 0.0)
+    set_constraints_once(second, trial, {"heat": 7.0, "noise: loud": 0.5})  # also when it is done
+    set_constraints_once(second, trial, {})
+    found = [each.constraints for each in database.study().trials]
+    assert found == [{"heat": -1.5, "noise: loud": 0.5}, {"heat": 2.0}]
+
+
 NAMES = {
     "Study._storage": check_storage,
     "Study._study_id": check_study_id,
@@ -266,6 +293,8 @@ NAMES = {
     "optuna.samplers._base._process_constraints_after_trial": check_constraints,
     "RDBStorage.engine": check_engine,
     "optuna.storages._rdb.models.StudyUserAttributeModel": check_user_attributes,
+    "optuna.storages._rdb.models.TrialSystemAttributeModel": check_trial_constraints,
+    "optuna.storages._rdb.models.TrialUserAttributeModel": check_trial_attributes,
 }
 
 
@@ -446,6 +475,8 @@ def test_each_private_name_has_a_test_and_is_explained():
     assert used == {
         "StudyUserAttributeModel",
         "Trial()",
+        "TrialSystemAttributeModel",
+        "TrialUserAttributeModel",
         "_get_trials",
         "_process_constraints_after_trial",
         "_storage",

@@ -11,7 +11,7 @@ import pytest
 
 from commands import INNERLOOP, call
 from innerloop import Choice, Real, Space
-from innerloop.studies.study import create_study
+from innerloop.studies.create import create_study
 
 TITLE, TURNED = "\x1b]0;owned\x07\x9b31m", "\u202ednammoc\u2066\x7f"
 HOSTILE = Space(

@@ -16,14 +16,15 @@ from innerloop import Choice, InputError, Integer, Optimizer, Real, Space
 from innerloop.errors import StorageError, StudyError
 from innerloop.run.loop import Pace
 from innerloop.studies.command import Command
+from innerloop.studies.create import create_study
 from innerloop.studies.optimizers import optimizer_of
 from innerloop.studies.owners import is_dead, this_process
 from innerloop.studies.processes import Processes
 from innerloop.studies.results import tell_file, tell_rows
 from innerloop.studies.run import run
 from innerloop.studies.storage import open_storage, shown
-from innerloop.studies.study import Study, create_study, open_study, studies_in
-from innerloop.studies.targets import Function, TargetError, number, reported
+from innerloop.studies.study import Study, open_study, studies_in
+from innerloop.studies.targets import Function, TargetError, reported, returned
 
 optuna.logging.set_verbosity(optuna.logging.CRITICAL)
 
@@ -390,7 +391,7 @@ def test_commands_that_give_no_value(text, words):
 @pytest.mark.parametrize("value", [None, "1", True, [1], (1, 2), 1j, object()])
 def test_what_is_not_a_number(value):
     with pytest.raises(TargetError, match="must return a number"):
-        number(value)
+        returned(value)
 
 
 FILE = """\

@@ -14,7 +14,7 @@ import pytest
 
 from commands import INNERLOOP
 from innerloop import Integer, Real, Space
-from innerloop.studies.study import create_study
+from innerloop.studies.create import create_study
 
 optuna.logging.set_verbosity(optuna.logging.CRITICAL)
 

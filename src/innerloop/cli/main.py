@@ -30,6 +30,7 @@ for command in (
     trials.tell,
     trials.trials,
     trials.best,
+    trials.front,
     trials.studies,
     pages.report,
     pages.dashboard,

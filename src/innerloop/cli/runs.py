@@ -55,7 +55,8 @@ def run(
     """Evaluate trials until the study has N of them, now or when the same line is run again.
 
     TARGET is a function of a dict of params, or a command after --, with {name} for values:
-    its last line of output is the value. For instance
+    its last line of output is the value. Several outcomes are returned as a mapping, or printed
+    as a JSON object in that line. For instance
 
     innerloop run train.py:loss --space space.toml -n 64 -p 4
 
@@ -77,13 +78,13 @@ def run(
     names = known.names if known is not None else ()
     what = Function(target) if target is not None else _command(words, names)
     with _evaluating(what, executor, p, trial_timeout) as (f, workers):
-        there = opened(storage, study, space=known, direction=direction, seed=seed)
+        there = opened(storage, study, space=space, direction=direction, seed=seed)
         pace = Pace(p, timeout=timeout, max_failures=max_failures)
         run_and_report(there, n, pace, f, workers)
 
 
 def run_and_report(
-    study: Study, total: int, pace: Pace, f: Callable[[dict[str, Any]], float], workers: Submits
+    study: Study, total: int, pace: Pace, f: Callable[[dict[str, Any]], Any], workers: Submits
 ) -> None:
     """Run a study and say what came of it; ends the program if that is not good."""
     from innerloop.studies.run import run as run_study
@@ -98,13 +99,15 @@ def run_and_report(
 
 
 def _summarize(study: Study, ran: Ran, pace: Pace, seconds: float) -> None:
-    from innerloop.cli.studies import summary_of
+    from innerloop.cli.studies import front_of, summary_of
 
     summary = summary_of(study)
     lost = f", {summary['lost']} lost" if summary["lost"] else ""
     counts = f"{summary['complete']} complete, {summary['failed']} failed{lost}"
     message(f"study {study.name!r}: {counts}; {ran.told} of them in this run, {seconds:.1f} s")
-    if summary["best"] is not None:
+    if len(study.goals.objectives) > 1 or (summary["complete"] and summary["best"] is None):
+        message(front_of(study))
+    elif summary["best"] is not None:
         best = study.best()
         params = ", ".join(f"{name}={cell(value)}" for name, value in best.params.items())
         message(f"best: {best.value:.6g} (trial {best.id}) at {params}")
@@ -142,7 +145,7 @@ def _check_executor(executor: str, trial_timeout: float | None) -> None:
 @contextmanager
 def _evaluating(
     target: Function | Command, executor: str, parallel: int, trial_timeout: float | None
-) -> Iterator[tuple[Callable[[dict[str, Any]], float], Submits]]:
+) -> Iterator[tuple[Callable[[dict[str, Any]], Any], Submits]]:
     """How trials are evaluated and where; the target has been found to be there."""
     from innerloop.studies.command import Command
     from innerloop.studies.processes import DaemonThreads, Processes

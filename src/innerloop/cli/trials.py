@@ -1,4 +1,4 @@
-"""Commands about the trials of a study: ask, tell, trials, best, studies."""
+"""Commands about the trials of a study: ask, tell, trials, best, front, studies."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from innerloop.cli.output import message, show
 
 if TYPE_CHECKING:
     from innerloop.studies.records import Record
+    from innerloop.studies.study import Study
 
 
 def ask(
@@ -24,7 +25,10 @@ def ask(
     seed: options.Seed = None,
     form: options.Formatted = Format.table,
 ) -> None:
-    """Print trials to evaluate by hand. They stay pending until 'innerloop tell'."""
+    """Print trials to evaluate by hand. They stay pending until 'innerloop tell'.
+
+    In CSV there is an empty column for each outcome.
+    """
     from innerloop.cli.studies import opened
 
     asked = opened(storage, study, space=space, direction=direction, seed=seed)
@@ -34,16 +38,25 @@ def ask(
     for record in records:
         asked.hand_out(record.id)
     if form is Format.json:
-        show(_rows(records, form), form)
+        show(_rows(asked, records, form), form)
     else:
-        # Values are to be filled in.
-        show([{"id": r.id, "params": r.params, "value": None} for r in records], form)
+        # Outcomes are to be filled in.
+        empty = dict.fromkeys(asked.goals.names)
+        show([{"id": r.id, "params": r.params, **empty} for r in records], form)
 
 
 def tell(
     results: Annotated[
         str | None,
-        typer.Argument(help="CSV file with the columns id and value; - for stdin.", metavar="FILE"),
+        typer.Argument(
+            help="CSV file with the columns id and value, or those of outcomes; - for stdin. "
+            "Or the id of a trial.",
+            metavar="FILE|ID",
+        ),
+    ] = None,
+    outcomes: Annotated[
+        list[str] | None,
+        typer.Argument(help="What came of the trial, all or some of it.", metavar="NAME=VALUE"),
     ] = None,
     failed: Annotated[
         list[int] | None, typer.Option(help="A trial that has no value.", metavar="ID")
@@ -51,10 +64,17 @@ def tell(
     storage: options.Storage = STORAGE,
     study: options.Study = STUDY,
 ) -> None:
-    """Store the values of trials. Rows that cannot be told are named, and the others are told."""
+    """Store what came of trials. Rows that cannot be told are named, and the others are told.
+
+    Several outcomes may be told at once or in parts: the trial is complete when all are there.
+
+    innerloop tell results.csv
+
+    innerloop tell 7 yield=71.5 cost=3.2
+    """
     from innerloop.cli.studies import open_study
     from innerloop.errors import InputError
-    from innerloop.studies.results import tell_file
+    from innerloop.studies.results import tell_file, tell_one
 
     if results is None and not failed:
         raise typer.BadParameter("give a CSV file, or --failed with the id of a trial")
@@ -66,10 +86,14 @@ def tell(
         except InputError as error:
             complaints.append(str(error))
     if results is not None:
-        outcome = tell_file(told, results)
-        complaints += outcome.complaints
-        before = f", {len(outcome.known)} had been told before" if outcome.known else ""
-        message(f"told {len(outcome.told)}{before}")
+        done = tell_one(told, results, outcomes) if outcomes else tell_file(told, results)
+        complaints += done.complaints
+        before = f", {len(done.known)} had been told before" if done.known else ""
+        part = f", {len(done.waiting)} of them in part" if done.waiting else ""
+        message(f"told {len(done.told)}{part}{before}")
+        if done.ignored:
+            names = ", ".join(map(repr, told.goals.names))
+            message(f"ignored: {', '.join(map(repr, done.ignored))}; outcomes are {names}")
     for complaint in complaints:
         message(complaint)
     if complaints:
@@ -84,8 +108,8 @@ def trials(
     """Print all trials of a study."""
     from innerloop.cli.studies import open_study
 
-    records = open_study(storage, study, writing=False).records()
-    show(_rows(records, form), form, columns=("id", "state", "value"))
+    opened = open_study(storage, study, writing=False)
+    _show(opened, opened.records(), form)
 
 
 def best(
@@ -93,17 +117,47 @@ def best(
     study: options.Study = STUDY,
     form: options.Formatted = Format.table,
 ) -> None:
-    """Print the trial with the best value."""
+    """Print the trial with the best value, of those within all limits."""
     from innerloop.cli.studies import open_study
 
-    record = open_study(storage, study, writing=False).best()
-    show(_rows([record], form), form)
+    opened = open_study(storage, study, writing=False)
+    _show(opened, [opened.best()], form)
 
 
-def _rows(records: Sequence[Record], form: Format) -> list[dict[str, Any]]:
+def front(
+    storage: options.Storage = STORAGE,
+    study: options.Study = STUDY,
+    form: options.Formatted = Format.table,
+) -> None:
+    """Print the trials within all limits that no other one beats in all objectives."""
+    from innerloop.cli.studies import front_of, open_study
+
+    opened = open_study(storage, study, writing=False)
+    records = opened.front()
+    _show(opened, records, form)
+    message(front_of(opened))
+
+
+def _show(study: Study, records: Sequence[Record], form: Format) -> None:
+    show(_rows(study, records, form), form, columns=("id", "state", *study.goals.names))
+
+
+def _rows(study: Study, records: Sequence[Record], form: Format) -> list[dict[str, Any]]:
     """Records as plain data; what the model expected is in JSON only, tables being wide enough."""
-    left_out = () if form is Format.json else ("prediction", "certificate")
-    return [{k: v for k, v in r.to_dict().items() if k not in left_out} for r in records]
+    return [_row(study, record, form) for record in records]
+
+
+def _row(study: Study, record: Record, form: Format) -> dict[str, Any]:
+    several = ("outcomes", "noise_sds", "feasible", "predictions")
+    row, goals = record.to_dict(), study.goals
+    if form is Format.json:
+        return {k: each for k, each in row.items() if not (goals.is_plain and k in several)}
+    named = {name: record.outcomes.get(name) for name in goals.names}
+    if goals.constraints:
+        named["feasible"] = record.feasible
+    left_out = ("id", "state", "value", "prediction", "certificate", *several)
+    rest = {k: each for k, each in row.items() if k not in left_out}
+    return {"id": record.id, "state": record.state, **named, **rest}
 
 
 def studies(storage: options.Storage = STORAGE, form: options.Formatted = Format.table) -> None:

@@ -47,6 +47,7 @@ from innerloop.integrations.optuna_trials import (
 )
 from innerloop.linalg import one_blas_thread
 from innerloop.maximizers.maximizer import Maximizer
+from innerloop.optimizer.goals import Goals
 from innerloop.optimizer.settings import Settings, default_initial
 from innerloop.space.space import Space
 from innerloop.surrogate.kernels import Kernel, Matern52
@@ -97,6 +98,8 @@ class InnerLoopSampler(BaseSampler):
             trial has already, once there are results with them.
         constraints_func: as in Optuna's own samplers, says of a trial that is about to finish by
             how much it violates each constraint; they are met up to 0.
+        goals: what is wanted, in a study whose trials keep outcomes by name, as those of the
+            command `innerloop` do; limits in it are numbers.
     """
 
     def __init__(
@@ -114,6 +117,7 @@ class InnerLoopSampler(BaseSampler):
         expire: float | None = None,
         independent_sampler: BaseSampler | None = None,
         constraints_func: Callable[[FrozenTrial], Sequence[float]] | None = None,
+        goals: Goals | None = None,
     ) -> None:
         if n_startup_trials not in (None, 0):
             checks.count("n_startup_trials", n_startup_trials)
@@ -125,7 +129,7 @@ class InnerLoopSampler(BaseSampler):
             checks.instance("space", space, Space, "a Space")
         if constraints_func is not None:
             checks.instance("constraints_func", constraints_func, Callable, "a function")
-        self._space = space
+        self._space, self.goals = space, goals
         self._startup = n_startup_trials
         self._independent = independent_sampler
         self._constraints_func = constraints_func
@@ -351,7 +355,7 @@ class InnerLoopSampler(BaseSampler):
 
     def _memory_of(self, ask: Ask) -> Memory:
         if self._memory is None or not self._memory.is_of(ask.study, ask.trials):
-            self._memory = Memory(ask.study, ask.trials, self._space)
+            self._memory = Memory(ask.study, ask.trials, self._space, self.goals)
         return self._memory
 
     def __getstate__(self) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from optuna.trial import FrozenTrial
 from innerloop.integrations.optuna_model import SpaceModel
 from innerloop.integrations.optuna_private import storage_of, study_id_of, trial_id_of
 from innerloop.integrations.optuna_trials import common_space, complete
+from innerloop.optimizer.goals import Goals
 from innerloop.space.space import Space
 
 # A study has more than one model and space if its parameters depend on each other.
@@ -26,12 +27,17 @@ class Memory:
         study: the study.
         trials: those that it has.
         whole: its space, if that is known.
+        goals: what is wanted, if outcomes have names.
     """
 
     def __init__(
-        self, study: Study, trials: Sequence[FrozenTrial], whole: Space | None = None
+        self,
+        study: Study,
+        trials: Sequence[FrozenTrial],
+        whole: Space | None = None,
+        goals: Goals | None = None,
     ) -> None:
-        self._whole = whole
+        self._whole, self._goals = whole, goals
         self._storage, self._identity = storage_of(study), _identity(study, trials)
         self._models: OrderedDict[str, SpaceModel] = OrderedDict()
         self._spaces: OrderedDict[Any, dict[str, BaseDistribution]] = OrderedDict()
@@ -79,7 +85,8 @@ class Memory:
         ordered = dict(sorted(space.items()))
         key = repr(ordered)
         if key not in self._models:
-            _remember(self._models, key, SpaceModel(ordered, self._whole), _MODELS)
+            model = SpaceModel(ordered, self._whole, self._goals)
+            _remember(self._models, key, model, _MODELS)
         self._models.move_to_end(key)
         return self._models[key]
 

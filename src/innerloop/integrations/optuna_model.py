@@ -75,11 +75,16 @@ class SpaceModel:
     Args:
         distributions: those of the parameters, by name.
         whole: a space with these parameters that may have fixed values and constraints besides.
+        goals: what is wanted, if outcomes have names.
     """
 
     def __init__(
-        self, distributions: Mapping[str, BaseDistribution], whole: Space | None = None
+        self,
+        distributions: Mapping[str, BaseDistribution],
+        whole: Space | None = None,
+        goals: Goals | None = None,
     ) -> None:
+        self._goals = goals
         self.distributions = dict(distributions)
         self._parameters = {name: parameter_of(each) for name, each in distributions.items()}
         self.space = _with_rest(self._parameters, whole)
@@ -102,7 +107,7 @@ class SpaceModel:
         for trial in trials:
             if trial.number not in known and trial.state.is_finished():
                 place = None if is_lost(trial) else self.place(trial)
-                outcome = outcome_of(trial)
+                outcome = outcome_of(trial, self._goals)
                 known[trial.number] = place and FinishedTrial(trial.number, place, outcome)
         found = (known.get(trial.number) for trial in trials)
         return [each for each in found if each is not None]
@@ -169,7 +174,7 @@ class SpaceModel:
         numbers = tuple(each.number for each in finished)
         if self._taught is not None and self._taught.numbers == numbers:
             return self._taught
-        goals = goals_of(
+        goals = self._goals or goals_of(
             study.directions,
             [each.outcome for each in finished],
             with_constraints=settings.acquisition == "ei",
@@ -299,7 +304,7 @@ class SpaceModel:
         return Results(
             X=self._rows([each.place for each in having]),
             values=values,
-            noise_sd=np.full(len(having), np.nan),
+            noise_sd=np.array([each.outcome.noise_sds.get(name, np.nan) for each in having]),
             failed=failed,
         )
 

@@ -1,10 +1,14 @@
-"""What came of finished trials: objectives, and constraints that hold up to 0, each an outcome."""
+"""What came of trials: objectives, and constraints that hold up to 0, each an outcome.
+
+Studies of innerloop's own have goals: their outcomes have names, and limits other than 0.
+"""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 from optuna.study import StudyDirection
@@ -12,6 +16,9 @@ from optuna.trial import FrozenTrial, TrialState
 
 from innerloop.optimizer.goals import Goals, OutcomeConstraint
 
+#: Attributes of a trial that was told several outcomes, before their names: numbers, and standard
+#: deviations of the noise in them.
+OUTCOME, NOISE_SD = "outcome:", "noise_sd:"
 # A constraint that fewer trials have says nothing yet of other places.
 _FEWEST_TO_MODEL = 2
 
@@ -24,12 +31,14 @@ class TrialOutcome(NamedTuple):
         constraints: values by name, but for those that are not finite.
         violated: names of constraints that are not met.
         pruned: whether the value is the last one before the trial was pruned.
+        noise_sds: standard deviations of the noise by name, where they are known.
     """
 
     objectives: dict[str, float]
     constraints: dict[str, float]
     violated: frozenset[str]
     pruned: bool
+    noise_sds: Mapping[str, float] = MappingProxyType({})
 
     def failed(self, goals: Goals) -> bool:
         """Whether there is no value that counts.
@@ -73,15 +82,40 @@ class TrialOutcome(NamedTuple):
         return self.objectives[name] if name in self.objectives else self.constraints[name]
 
 
-def outcome_of(trial: FrozenTrial) -> TrialOutcome:
+def told_of(trial: FrozenTrial, goals: Goals, prefix: str = OUTCOME) -> dict[str, float]:
+    """What a trial of a study with goals was told so far.
+
+    Args:
+        trial: one of any state.
+        goals: those of its study.
+        prefix: `NOISE_SD` for the noise in it.
+
+    Returns:
+        Numbers by name; objectives also if something else than innerloop has told them.
+    """
+    values = trial.values if prefix == OUTCOME and trial.state != TrialState.FAIL else None
+    told = dict(zip(goals.objectives, values or (), strict=False))
+    kept = {name: trial.user_attrs.get(f"{prefix}{name}") for name in goals.names}
+    return {**told, **{name: float(each) for name, each in kept.items() if each is not None}}
+
+
+def outcome_of(trial: FrozenTrial, goals: Goals | None = None) -> TrialOutcome:
     """What came of a finished trial.
 
     Args:
         trial: a trial that is complete, pruned or failed.
+        goals: those of its study, if it has some.
 
     Returns:
-        Its outcomes.
+        Its outcomes. Where there are goals, all that are not objectives of a complete trial are
+        `constraints`, with limits of their own.
     """
+    if goals is not None:
+        told = {n: each for n, each in told_of(trial, goals).items() if math.isfinite(each)}
+        complete = trial.state == TrialState.COMPLETE and set(goals.objectives) <= told.keys()
+        objectives = {name: told.pop(name) for name in goals.objectives if complete}
+        noise_sds = told_of(trial, goals, NOISE_SD)
+        return TrialOutcome(objectives, told, frozenset(), pruned=False, noise_sds=noise_sds)
     values = [] if trial.state == TrialState.FAIL else list(trial.values or [])
     if not all(math.isfinite(value) for value in values):
         values = []

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from optuna.storages import BaseStorage, RDBStorage
@@ -194,10 +193,64 @@ def set_user_attr_once(storage: RDBStorage, study: int, key: str, value: Any) ->
         value: ready for JSON.
     """
     from optuna.storages._rdb.models import StudyUserAttributeModel  # slow to import
+
+    row = {"study_id": study, "key": key, "value_json": json.dumps(value)}
+    _insert(storage, StudyUserAttributeModel, [row])
+
+
+def set_trial_user_attrs_once(
+    storage: RDBStorage, trial: int, attributes: Mapping[str, Any]
+) -> None:
+    """Set attributes of a trial that are not there, as rows of `TrialUserAttributeModel`.
+
+    As with `set_user_attr_once` the first of several processes sets each of them, and for the same
+    reason there is no public way.
+
+    Args:
+        storage: the database.
+        trial: the number by which it knows the trial.
+        attributes: values by name, ready for JSON.
+    """
+    from optuna.storages._rdb.models import TrialUserAttributeModel  # slow to import
+
+    _insert(storage, TrialUserAttributeModel, _rows(trial, attributes))
+
+
+def set_constraints_once(storage: RDBStorage, trial: int, excesses: Mapping[str, float]) -> None:
+    """Set constraints of a trial that are not there, as rows of `TrialSystemAttributeModel`.
+
+    The public way is `Trial.set_constraint`, which is for trials that run: a limit that is relative
+    to a trial may become known when others have finished.
+
+    Args:
+        storage: the database.
+        trial: the number by which it knows the trial.
+        excesses: by how much each of them is violated, by name; up to 0 it is met.
+    """
+    from optuna.storages._rdb.models import TrialSystemAttributeModel  # slow to import
+
+    named = {f"constraints:{name}": excess for name, excess in excesses.items()}
+    _insert(storage, TrialSystemAttributeModel, _rows(trial, named))
+
+
+def _rows(trial: int, attributes: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Attributes of a trial as rows: their columns are not documented, either."""
+    texts = {key: json.dumps(value) for key, value in attributes.items()}
+    return [{"trial_id": trial, "key": key, "value_json": text} for key, text in texts.items()]
+
+
+def _insert(storage: RDBStorage, model: Any, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Add those rows that the database does not have: all at once if it has none of them.
+
+    Sessions of SQLAlchemy are documented; what is not is said where this is called.
+    """
     from sqlalchemy.exc import IntegrityError
     from sqlalchemy.orm import Session
 
-    row = StudyUserAttributeModel(study_id=study, key=key, value_json=json.dumps(value))
-    with suppress(IntegrityError), Session(engine_of(storage)) as session:
-        session.add(row)
-        session.commit()
+    try:
+        with Session(engine_of(storage)) as session:
+            session.add_all([model(**row) for row in rows])
+            session.commit()
+    except IntegrityError:
+        for row in rows if len(rows) > 1 else ():
+            _insert(storage, model, [row])

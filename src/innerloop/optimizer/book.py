@@ -209,9 +209,7 @@ class Book:
                     "of several outcomes, noise is told with each: {name: (value, noise_sd)}"
                 )
             return with_outcomes(trial, value, goals.names, len(goals.objectives))
-        if isinstance(value, Mapping) and set(value) == set(goals.names):
-            value = value[goals.names[0]]
-        return outcome(trial, value, state, noise_sd, error)
+        return outcome(trial, goals.unnamed(value), state, noise_sd, error)
 
     def _append(self, trial: Trial, x: Array) -> Trial:
         """Put a trial on record, with its encoded point (d,)."""

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
 from innerloop import checks
+from innerloop.acquisition.boxes import non_dominated, volume
 from innerloop.errors import InputError
-from innerloop.optimizer.trials import Trial
 from innerloop.types import Array
 
 #: The name of the objective, where there is one and it has none.
@@ -21,6 +21,21 @@ _NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 _BOUND = rf"(?:(?P<factor>{_NUMBER})\s*\*\s*)?trial\s+(?P<trial>\d+)|(?P<number>{_NUMBER})"
 _NAME_FIRST = re.compile(rf"\s*(?P<name>.+?)\s*(?P<sign><=|>=)\s*(?:{_BOUND})\s*\Z")
 _BOUND_FIRST = re.compile(rf"\s*(?:{_BOUND})\s*(?P<sign><=|>=)\s*(?P<name>.+?)\s*\Z")
+
+
+class Told(Protocol):
+    """A trial, wherever it is kept: its state, and what was told of it so far."""
+
+    @property
+    def state(self) -> str:
+        """ "complete", if all of it was."""
+
+    @property
+    def outcomes(self) -> Mapping[str, float] | None:
+        """Numbers by name."""
+
+
+AnyTrial = TypeVar("AnyTrial", bound=Told)
 
 
 @dataclass(frozen=True)
@@ -57,13 +72,18 @@ class OutcomeConstraint:
         bound = float(found["number"] or found["factor"] or 1.0)
         return OutcomeConstraint(found["name"], 1.0 if at_most else -1.0, bound, trial, text)
 
-    def limit(self, trials: Sequence[Trial]) -> float | None:
+    def limit(self, trials: Sequence[Told]) -> float | None:
         """The bound as a number; None as long as the trial it is relative to has no value."""
         if self.trial is None:
             return self.bound
         told = trials[self.trial].outcomes if self.trial < len(trials) else None
         value = (told or {}).get(self.name)
         return None if value is None else self.bound * value
+
+    def excess(self, value: float, trials: Sequence[Told]) -> float | None:
+        """By how much a value is beyond the limit, up to 0 if it is not; None without a limit."""
+        limit = self.limit(trials)
+        return None if limit is None else self.sign * (value - limit)
 
 
 @dataclass(frozen=True)
@@ -133,19 +153,51 @@ class Goals:
         """
         return len(self.objectives) == 1 and name in self.objectives
 
-    def wanted(self, trials: Sequence[Trial]) -> Array:
+    def unnamed(self, value: Any) -> Any:
+        """What was told of the one outcome without its name, if that is all that was told."""
+        if self.is_plain and isinstance(value, Mapping) and set(value) == set(self.names):
+            return value[self.names[0]]
+        return value
+
+    @property
+    def is_relative(self) -> bool:
+        """Whether some limit is relative to a trial."""
+        return any(each.trial is not None for each in self.constraints)
+
+    def resolved(self, trials: Sequence[Told]) -> Goals:
+        """The same with numbers for all limits, without those that are not known yet."""
+        limits = [(each, each.limit(trials)) for each in self.constraints]
+        known = [replace(c, bound=limit, trial=None) for c, limit in limits if limit is not None]
+        return replace(self, constraints=tuple(known))
+
+    def wanted(self, trials: Sequence[Told]) -> Array:
         """Objectives of complete trials, larger is better: (n, M)."""
         rows = [[(t.outcomes or {})[name] for name in self.objectives] for t in trials]
         return np.array(rows, dtype=np.float64).reshape(-1, len(self.objectives)) * self.signs
 
-    def feasible(self, trial: Trial, trials: Sequence[Trial]) -> bool:
-        """Whether a complete trial is within all limits."""
+    def feasible(self, trial: Told, trials: Sequence[Told]) -> bool:
+        """Whether a complete trial is within all limits that are known."""
         told = trial.outcomes or {}
         for each in self.constraints:
-            limit = each.limit(trials)
-            if limit is not None and not each.sign * told[each.name] <= each.sign * limit:
+            excess = each.excess(told.get(each.name, np.nan), trials)
+            if excess is not None and not excess <= 0.0:
                 return False
         return True
+
+    def front(self, trials: Sequence[AnyTrial]) -> tuple[AnyTrial, ...]:
+        """Complete trials within all limits that no other one beats in all objectives."""
+        feasible = [t for t in trials if t.state == "complete" and self.feasible(t, trials)]
+        return tuple(feasible[i] for i in non_dominated(self.wanted(feasible)))
+
+    def hypervolume(self, trials: Sequence[Told]) -> float:
+        """The volume between the front of trials and the reference; 0 without a front."""
+        if len(self.objectives) < 2:
+            raise InputError("a hypervolume needs several objectives")
+        points = self.wanted(self.front(trials))
+        if not len(points):
+            return 0.0
+        complete = [trial for trial in trials if trial.state == "complete"]
+        return volume(points, self.reference_of(points, self.wanted(complete)))
 
     def reference_of(self, front: Array, everything: Array) -> Array:
         """The worst outcome of interest, larger is better: (M,).

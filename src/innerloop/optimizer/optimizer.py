@@ -14,7 +14,6 @@ from typing import Any, TypedDict, Unpack, cast, overload
 import numpy as np
 
 from innerloop import checks, linalg
-from innerloop.acquisition.boxes import non_dominated, volume
 from innerloop.acquisition.lookahead import Lookahead
 from innerloop.acquisition.utility import Utility
 from innerloop.batches.chance import Chance
@@ -158,8 +157,7 @@ class Optimizer(Book):
         """
         if self.goals.is_plain:
             return (self.best,) if self._complete() else ()
-        feasible = [t for t in self._complete() if self.goals.feasible(t, self._trials)]
-        return tuple(feasible[i] for i in non_dominated(self.goals.wanted(feasible)))
+        return self.goals.front(self._trials)
 
     @locked
     def hypervolume(self, reference: Mapping[str, float] | None = None) -> float:
@@ -174,14 +172,9 @@ class Optimizer(Book):
         """
         goals = self.goals
         if reference is not None:
-            goals = Goals.of(goals.objectives, (), reference)
-        if len(goals.objectives) < 2:
-            raise InputError("a hypervolume needs several objectives")
-        points = goals.wanted(self.front)
-        if not len(points):
-            return 0.0
-        worst = goals.reference_of(points, goals.wanted(self._complete()))
-        return volume(points, worst)
+            given = Goals.of(goals.objectives, (), reference)
+            goals = replace(goals, reference=given.reference)
+        return goals.hypervolume(self._trials)
 
     @property
     @locked

@@ -213,9 +213,7 @@ def with_outcomes(trial: Trial, told: Any, names: Sequence[str], objectives: int
         raise InputError(
             f"tell trial {trial.id} a mapping with its outcomes, {list(names)}, got {told!r}"
         )
-    unknown = [name for name in told if name not in names]
-    if unknown:
-        raise InputError(f"there is no outcome {unknown[0]!r}: outcomes are {list(names)}")
+    check_names(told, names)
     values, noise = dict(trial.outcomes or {}), dict(trial.noise_sds or {})
     bad: list[str] = []
     for name, each in told.items():
@@ -238,6 +236,18 @@ def with_outcomes(trial: Trial, told: Any, names: Sequence[str], objectives: int
         return replace(changed, state="failed", error=", ".join(bad))
     only = values.get(names[0]) if objectives == 1 and state == "complete" else None
     return replace(changed, state=state, value=only, error=None)
+
+
+def check_names(told: Iterable[str], names: Sequence[str]) -> None:
+    """Refuse names that no outcome has.
+
+    Args:
+        told: the names.
+        names: of all outcomes.
+    """
+    unknown = [name for name in told if name not in names]
+    if unknown:
+        raise InputError(f"there is no outcome {unknown[0]!r}: outcomes are {list(names)}")
 
 
 def as_number(name: str, value: Any) -> float:

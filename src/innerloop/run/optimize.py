@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import reprlib
 import time
 import warnings
 from collections import deque
@@ -18,7 +17,7 @@ from innerloop.optimizer.optimizer import Optimizer
 from innerloop.optimizer.trials import Trial, point_of, tried
 from innerloop.run.interrupts import Interrupts
 from innerloop.run.loop import Loop, Pace
-from innerloop.run.outcomes import describe, last_line
+from innerloop.run.outcomes import describe, last_line, refusal, split
 from innerloop.run.progress import display
 from innerloop.run.result import Result
 from innerloop.run.settings import (
@@ -31,9 +30,6 @@ from innerloop.run.settings import (
 )
 from innerloop.run.workers import Function, Pool, Serial, Submits
 from innerloop.space.space import Space
-
-_SHORT = reprlib.Repr()
-_SHORT.maxstring = _SHORT.maxother = 120
 
 
 def minimize(f: Function, space: Space | Optimizer, **settings: Unpack[RunSettings]) -> Result:
@@ -217,26 +213,13 @@ class OptimizerTrials:
 
     def tell(self, trial: Trial, returned: Any) -> Trial:
         """What f returned; whatever is not a number is a failure."""
-        goals = self._optimizer.goals
-        value, noise_sd = returned, None
-        if goals.is_plain and isinstance(value, Mapping) and set(value) == set(goals.names):
-            value = value[goals.names[0]]
-        if isinstance(value, tuple) and len(value) == 2 and value[1] is not None:
-            value, noise_sd = value
+        value, noise_sd = split(returned, self._optimizer.goals)
         try:
             self._optimizer.tell(trial.id, value, noise_sd=noise_sd)
             if self._optimizer.trials[trial.id].state == "pending":
                 raise InputError("some outcomes are missing")
         except Exception:  # conversion of strange objects may raise anything
-            names = ", ".join(map(repr, goals.names))
-            expected = "a number, or a tuple of a number and a noise_sd of 0 or above"
-            if goals.is_plain:
-                expected += f", or a mapping from {names} to one of these"
-            else:
-                expected = f"a mapping from {names} to {expected}"
-            return self.fail(
-                trial, f"f must return {expected}, got {_SHORT.repr(returned)}", lost=False
-            )
+            return self.fail(trial, refusal(returned, self._optimizer.goals), lost=False)
         return self._optimizer.trials[trial.id]
 
     def fail(self, trial: Trial, error: BaseException | str, *, lost: bool) -> Trial:

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import pickle
+import reprlib
 import traceback
 from concurrent.futures import BrokenExecutor, CancelledError, Future
 from typing import Any, NamedTuple
 
 from innerloop.errors import InputError
+from innerloop.optimizer.goals import Goals
 from innerloop.run.evaluate import evaluate
+
+_SHORT = reprlib.Repr()
+_SHORT.maxstring = _SHORT.maxother = 120
 
 
 class Outcome(NamedTuple):
@@ -61,6 +66,23 @@ class Outcome(NamedTuple):
                 "f must be something that other processes can import: a function defined at the "
                 f"top level of a module, not a lambda or a function inside another ({exception})"
             ) from exception
+
+
+def split(returned: Any, goals: Goals) -> tuple[Any, Any]:
+    """What f returned as optimizers are told it: outcomes, and the noise in a single one."""
+    value = goals.unnamed(returned)
+    if isinstance(value, tuple) and len(value) == 2 and value[1] is not None:
+        return value
+    return value, None
+
+
+def refusal(returned: Any, goals: Goals) -> str:
+    """What f should have returned, where that cannot be told."""
+    names = ", ".join(map(repr, goals.names))
+    number = "a number, or a tuple of a number and a noise_sd of 0 or above"
+    named = f"a mapping from {names} to"
+    expected = f"{number}, or {named} one of these" if goals.is_plain else f"{named} {number}"
+    return f"f must return {expected}, got {_SHORT.repr(returned)}"
 
 
 def describe(exception: BaseException) -> str:

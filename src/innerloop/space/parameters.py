@@ -360,7 +360,7 @@ class Choice(Parameter):
         return {"type": "choice", "values": list(self.values)}
 
 
-_TYPES: dict[str, type[Real | Integer | Choice]] = {
+TYPES: dict[str, type[Real | Integer | Choice]] = {
     "real": Real,
     "integer": Integer,
     "choice": Choice,
@@ -379,9 +379,9 @@ def parameter_from(name: str, table: Mapping[str, Any]) -> Real | Integer | Choi
     """
     options = dict(table)
     kind = options.pop("type", None)
-    if not isinstance(kind, str) or kind not in _TYPES:
-        raise InputError(f"parameter {name!r}: type must be one of {list(_TYPES)}, got {kind!r}")
-    made = _TYPES[kind]
+    if not isinstance(kind, str) or kind not in TYPES:
+        raise InputError(f"parameter {name!r}: type must be one of {list(TYPES)}, got {kind!r}")
+    made = TYPES[kind]
     keys = {f.name: f.default is MISSING for f in fields(made)}
     unknown = [key for key in options if key not in keys]
     missing = [key for key, needed in keys.items() if needed and key not in options]

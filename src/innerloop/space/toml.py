@@ -1,6 +1,7 @@
 """Spaces as TOML: one table per parameter, plain values that are fixed, a list of constraints.
 
     epochs = 10                                   # fixed
+    outcome_constraints = ["impurity <= 2"]       # these and the objectives are goals, not space
 
     [lr]
     type = "real"
@@ -10,6 +11,9 @@
 
     [[constraint]]
     expression = "x + y <= 1"
+
+    [objectives]
+    yield = "maximize"
 
 Errors name the file and the line.
 """
@@ -27,6 +31,7 @@ from typing import Any, TypeVar
 from innerloop.errors import InputError
 from innerloop.space.constraints import parse
 from innerloop.space.parameters import (
+    TYPES,
     Choice,
     Integer,
     Parameter,
@@ -40,6 +45,7 @@ Parameters = Mapping[str, Real | Integer | Choice | Plain]
 Made = TypeVar("Made")
 
 _CONSTRAINT, _EXPRESSION = "constraint", "expression"
+_OBJECTIVES, _LIMITS, _REFERENCE = "objectives", "outcome_constraints", "reference"
 _BARE = re.compile(r"[A-Za-z0-9_-]+\Z")
 _WHERE = re.compile(r" \(at (?:line (\d+), column \d+|end of document)\)\Z")
 _MOST_BYTES = 10_000_000
@@ -55,6 +61,31 @@ def read(path: str | os.PathLike[str], make: Callable[[Parameters, Sequence[str]
     Returns:
         What `make` returns.
     """
+    return loads(_text(path), make, str(path))
+
+
+def read_goals(path: str | os.PathLike[str], make: Callable[..., Made]) -> Made | None:
+    """What is made of the objectives and the limits of outcomes in a file.
+
+    Args:
+        path: of the file.
+        make: takes `objectives`, `outcome_constraints` and `reference`, those of them that the
+            file has, by name.
+
+    Returns:
+        What `make` returns; None if the file has none of them.
+    """
+    text = _text(path)
+    lines, goals = _Lines(text, str(path)), _split(_tables(text, str(path)))[1]
+    made, given = None, dict[str, Any]()
+    for name, value in goals.items():  # one by one, so that errors are about the last of them
+        given[name] = value
+        made = _at(lines, (name,), make, **given)
+    return made
+
+
+def _text(path: str | os.PathLike[str]) -> str:
+    """The text of a file, if it may be a space."""
     try:
         with Path(path).open("rb") as file:
             raw = file.read(_MOST_BYTES + 1)
@@ -63,17 +94,16 @@ def read(path: str | os.PathLike[str], make: Callable[[Parameters, Sequence[str]
     if len(raw) > _MOST_BYTES:
         raise InputError(f"{path} has more than {_MOST_BYTES} bytes: that is no space")
     try:
-        text = raw.decode("utf-8-sig")
+        return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
         raise InputError(f"{path}, line {line}: not UTF-8 text") from error
-    return loads(text, make, str(path))
 
 
 def loads(
     text: str, make: Callable[[Parameters, Sequence[str]], Made], source: str = "space.toml"
 ) -> Made:
-    """What is made of the parameters and the constraints in a text.
+    """What is made of the parameters and the constraints in a text; goals in it are left out.
 
     Args:
         text: of a TOML file.
@@ -83,11 +113,7 @@ def loads(
     Returns:
         What `make` returns.
     """
-    try:
-        tables = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise _syntax_error(text, source, error) from error
-    lines = _Lines(text, source)
+    lines, tables = _Lines(text, source), _split(_tables(text, source))[0]
     listed = tables.get(_CONSTRAINT)
     expressions = []
     if isinstance(listed, list):
@@ -133,6 +159,30 @@ def dumps(parameters: Parameters, constraints: Sequence[str] = ()) -> str:
     return "".join(blocks).lstrip("\n")
 
 
+def _tables(text: str, source: str) -> dict[str, Any]:
+    """What is in a text, by name."""
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise _syntax_error(text, source, error) from error
+
+
+def _split(tables: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What is of the space, and what is of its goals.
+
+    Parameters may have the same names: a table of objectives has no type of a parameter, and only
+    beside it is there a reference.
+    """
+    names: list[str] = []
+    if isinstance(tables.get(_LIMITS), list):
+        names = [_LIMITS]
+    table = tables.get(_OBJECTIVES)
+    if isinstance(table, dict) and table.get("type") not in tuple(TYPES):
+        names = [_OBJECTIVES, _LIMITS, _REFERENCE]
+    goals = {name: tables[name] for name in names if name in tables}
+    return {name: each for name, each in tables.items() if name not in goals}, goals
+
+
 def _syntax_error(text: str, source: str, error: Exception) -> InputError:
     """The error of a text that is not TOML, with its line."""
     message = str(error)
@@ -176,10 +226,12 @@ def _key_at_fault(reason: str, table: Mapping[str, Any]) -> str:
     return unknown[0] if unknown else first if first in table else ""
 
 
-def _at(lines: _Lines, place: tuple[Any, ...], call: Callable[..., Made], *arguments: Any) -> Made:
-    """call(*arguments), whose errors are about a place in the file."""
+def _at(
+    lines: _Lines, place: tuple[Any, ...], call: Callable[..., Made], *arguments: Any, **named: Any
+) -> Made:
+    """call(*arguments, **named), whose errors are about a place in the file."""
     try:
-        return call(*arguments)
+        return call(*arguments, **named)
     except InputError as error:
         raise lines.error(place, str(error)) from error
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -14,7 +14,7 @@ from uuid import uuid4
 from innerloop.errors import StudyError
 from innerloop.run.dask_client import DaskExecutor, connected
 from innerloop.studies.command import Command
-from innerloop.studies.targets import Evaluate, Function, load
+from innerloop.studies.targets import Evaluate, Function, Returned, load
 
 if TYPE_CHECKING:
     from innerloop.run.workers import Submits
@@ -37,7 +37,7 @@ class Remote:
     folder: str = field(default_factory=os.getcwd)
     run: str = field(default_factory=lambda: uuid4().hex)
 
-    def __call__(self, params: dict[str, Any]) -> float:
+    def __call__(self, params: dict[str, Any]) -> Returned:
         return _loaded(self)(params)
 
     def complaint(self) -> str:
@@ -50,9 +50,7 @@ class Remote:
 
 
 @contextmanager
-def cluster(
-    address: str, target: Function | Command
-) -> Iterator[tuple[Callable[[dict[str, Any]], float], Submits]]:
+def cluster(address: str, target: Function | Command) -> Iterator[tuple[Evaluate, Submits]]:
     """Have a target evaluated by the workers of a cluster.
 
     Args:

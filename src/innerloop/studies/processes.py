@@ -18,7 +18,7 @@ from typing import Any
 
 from innerloop.errors import StudyError
 from innerloop.studies.command import Command
-from innerloop.studies.targets import Function, TargetError
+from innerloop.studies.targets import Function, Returned, TargetError, numbers
 
 _WORKER = (sys.executable, "-m", "innerloop.studies.worker")
 
@@ -58,8 +58,8 @@ class Processes:
         self._all: set[_Process] = set()
         self._idle = [self._started()]
 
-    def __call__(self, params: dict[str, Any]) -> float:
-        """The value; raises TargetError if there is none."""
+    def __call__(self, params: dict[str, Any]) -> Returned:
+        """The value, or values by name; raises TargetError if there is none."""
         process = self._taken()
         try:
             answer = process.ask(params, self._timeout)
@@ -72,7 +72,7 @@ class Processes:
             self._idle.append(process)
         if "error" in answer:
             raise TargetError(answer["error"])
-        return float(answer["value"])
+        return numbers(answer["value"])
 
     def close(self) -> None:
         """Kill all processes with everything that they have started."""

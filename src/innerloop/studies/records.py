@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import datetime
+import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from optuna.trial import FrozenTrial, TrialState
 
+from innerloop.integrations.optuna_outcomes import NOISE_SD, told_of
 from innerloop.integrations.optuna_trials import EXPECTED, is_lost
+from innerloop.optimizer.goals import Goals
+from innerloop.optimizer.trials import Trial
 from innerloop.space.parameters import Parameter
 from innerloop.space.space import Space
 
@@ -31,7 +35,7 @@ class Record:
     Args:
         id: its number in the study.
         state: "running", "waiting", "complete", "pruned" or "failed".
-        value: what came of it, if anything did.
+        value: what came of it, if anything did; None where there are several objectives.
         params: values by name.
         started: when it was asked for, ISO 8601 in UTC.
         finished: when it was told, ISO 8601 in UTC.
@@ -39,6 +43,10 @@ class Record:
         lost: whether it was given up before its target had an answer, so that it does not count.
         prediction: what was expected when the model chose it, as in `innerloop.optimizer.trials`.
         certificate: how good its batch is, as in `innerloop.optimizer.trials`.
+        outcomes: what was told of it so far, by name.
+        noise_sds: standard deviations of the noise in them, where they were given.
+        feasible: of a complete trial, whether all limits are met; None if there are none.
+        predictions: what was expected of several outcomes, by name.
     """
 
     id: int
@@ -51,6 +59,10 @@ class Record:
     lost: bool
     prediction: dict[str, float] | None
     certificate: dict[str, float | None] | None
+    outcomes: dict[str, float]
+    noise_sds: dict[str, float]
+    feasible: bool | None
+    predictions: dict[str, dict[str, float]] | None
 
     def to_dict(self) -> dict[str, Any]:
         """As plain data, ready for JSON."""
@@ -62,15 +74,16 @@ class Record:
         return self.state in ("complete", "pruned", "failed") and not self.lost
 
 
-def record_of(trial: FrozenTrial, space: Space | None) -> Record:
+def record_of(trial: FrozenTrial, space: Space | None, goals: Goals) -> Record:
     """A trial of Optuna's as plain data.
 
     Args:
         trial: one of any state.
         space: that of its study, if it is known.
+        goals: those of its study.
 
     Returns:
-        The trial, with the values that the space fixes.
+        The trial, with the values that the space fixes; whether it is feasible is left open.
     """
     failed = trial.state == TrialState.FAIL
     expected = trial.system_attrs.get(EXPECTED) or {}
@@ -78,7 +91,9 @@ def record_of(trial: FrozenTrial, space: Space | None) -> Record:
     return Record(
         id=trial.number,
         state=_STATES[trial.state],
-        value=trial.values[0] if trial.values and not failed else None,
+        value=trial.values[0]
+        if trial.values and not failed and len(goals.objectives) == 1
+        else None,
         params=params_of(trial.params, space),
         started=_utc(trial.datetime_start),
         finished=_utc(trial.datetime_complete),
@@ -86,6 +101,33 @@ def record_of(trial: FrozenTrial, space: Space | None) -> Record:
         lost=is_lost(trial),
         prediction=expected.get("prediction"),
         certificate=expected.get("certificate"),
+        outcomes=told_of(trial, goals),
+        noise_sds=told_of(trial, goals, NOISE_SD),
+        feasible=None,
+        predictions=expected.get("predictions"),
+    )
+
+
+def trial_of(record: Record) -> Trial:
+    """A record as runs and progress bars know trials.
+
+    Args:
+        record: one of any state.
+
+    Returns:
+        The trial, as if it was asked now.
+    """
+    without = "cancelled" if record.lost else "failed"
+    state = {"complete": "complete", "running": "pending"}.get(record.state, without)
+    return Trial(
+        record.id,
+        record.params,
+        state=state,
+        value=record.value,
+        error=record.error,
+        asked=time.time(),
+        outcomes=record.outcomes,
+        noise_sds=record.noise_sds,
     )
 
 

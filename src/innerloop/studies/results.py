@@ -1,4 +1,4 @@
-"""Results from CSV files, told row by row; what is wrong is reported with its line."""
+"""Results by hand: rows of CSV files, with the lines of what is wrong; or one trial."""
 
 from __future__ import annotations
 
@@ -6,11 +6,15 @@ import csv
 import io
 import math
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import fields
 from pathlib import Path
-from typing import NamedTuple, TextIO
+from types import MappingProxyType
+from typing import Any, NamedTuple, TextIO
 
 from innerloop.errors import InputError, StudyError
+from innerloop.optimizer.trials import check_names
+from innerloop.studies.records import Record
 from innerloop.studies.study import Study
 
 # Ids of more digits are not those of trials, and may be more than Python reads.
@@ -24,13 +28,13 @@ class Row(NamedTuple):
     Args:
         line: the number of its first line.
         id: the text in that column.
-        value: the text in that column.
+        told: the texts in those of outcomes that are not empty, by name.
         complaint: what is wrong, if the row cannot be read.
     """
 
     line: int
     id: str = ""
-    value: str = ""
+    told: Mapping[str, str] = MappingProxyType({})
     complaint: str | None = None
 
 
@@ -39,37 +43,52 @@ class Told(NamedTuple):
 
     Args:
         told: ids of trials that were told now.
-        known: ids of trials that had the same value before.
+        known: ids of trials that had the same outcomes before.
+        waiting: ids of trials that were told now and lack some outcome.
         complaints: what is wrong, with the line that it is in.
+        ignored: columns that a study with several outcomes knows nothing of.
     """
 
     told: list[int]
     known: list[int]
+    waiting: list[int]
     complaints: list[str]
+    ignored: list[str]
 
 
-def rows(file: TextIO, source: str) -> Iterator[Row]:
-    """The rows of a file with the columns id and value; others are ignored.
+def rows(file: TextIO, source: str, names: Sequence[str]) -> tuple[list[str], Iterator[Row]]:
+    """The columns of a file, and its rows with the columns id and those of outcomes.
 
-    The first column called id and the last called value count: parameters may have these names.
+    The first column called id and the last of each outcome count: parameters may have these names.
 
     Args:
         file: CSV, whose first line names the columns; a StudyError if it does not.
         source: what to call it in errors.
+        names: of the outcomes, of which the file may have some.
 
     Returns:
-        The rows, from the second line on.
+        The names in the first line, and the rows, from the second line on.
     """
     lines = _Lines(file)
     reader = csv.reader(lines)
     header = [name.strip().removeprefix("\ufeff") for name in _cells(reader, source) or []]
-    for name in ("id", "value"):
-        if name not in header:
-            raise StudyError(
-                f"{source}, line 1: the first line must name the columns, 'id' and 'value' "
-                f"among them, got {_short(','.join(header)) if header else 'nothing'}"
-            )
-    first, last = header.index("id"), len(header) - 1 - header[::-1].index("value")
+    # Spreadsheets are kept from taking names for formulas by an apostrophe.
+    header = [c[1:] if c.startswith("'") and c[1:] in names else c for c in header]
+    outcomes = {name: k for k, name in enumerate(header) if name in names}
+    if "id" not in header or not outcomes:
+        raise StudyError(
+            f"{source}, line 1: the first line must name the columns, 'id' and "
+            f"{' or '.join(map(repr, names))} "
+            f"among them, got {_short(','.join(header)) if header else 'nothing'}"
+        )
+    return header, _rows(reader, lines, header, outcomes)
+
+
+def _rows(
+    reader: Any, lines: _Lines, header: Sequence[str], outcomes: Mapping[str, int]
+) -> Iterator[Row]:
+    """The rows after the first one, given the places of outcomes."""
+    first = header.index("id")
     while True:
         line = reader.line_num + 1
         try:
@@ -85,7 +104,8 @@ def rows(file: TextIO, source: str) -> Iterator[Row]:
             yield Row(line, complaint="a quote is never closed, so that no row begins after it")
         elif any(cell.strip() for cell in cells):
             padded = [cell.strip() for cell in cells] + [""] * len(header)
-            yield Row(line, padded[first], padded[last])
+            told = {name: padded[k] for name, k in outcomes.items() if padded[k]}
+            yield Row(line, padded[first], told)
 
 
 class _Lines:
@@ -139,27 +159,75 @@ def tell_rows(study: Study, file: TextIO, source: str) -> Told:
 
     Args:
         study: one that has the trials.
-        file: CSV with the columns id and value.
+        file: CSV with the columns id and those of outcomes.
         source: what to call it in errors.
 
     Returns:
         What was told, and what was wrong.
     """
-    told, known, complaints = [], [], []
-    for row in list(rows(file, source)):
+    columns, found = rows(file, source, study.goals.names)
+    every = Told([], [], [], [], _unknown(study, columns))
+    for row in list(found):
         try:
-            if row.complaint is not None:
-                raise InputError(row.complaint)
-            number, value = _trial(row), _value(row)
-            record = study.record(number)
-            if record.state == "complete" and record.value == value:
-                known.append(number)
-            else:
-                study.tell(number, value)
-                told.append(number)
+            _tell(study, row, every)
         except InputError as error:
-            complaints.append(f"{source}, line {row.line}: {error}")
-    return Told(told, known, complaints)
+            every.complaints.append(f"{source}, line {row.line}: {error}")
+    return every
+
+
+def tell_one(study: Study, id: str, told: Sequence[str]) -> Told:
+    """Tell what came of one trial.
+
+    Args:
+        study: one that has the trial.
+        id: its number.
+        told: texts such as "yield=71".
+
+    Returns:
+        What was told, and what was wrong.
+    """
+    every, texts = Told([], [], [], [], []), dict[str, str]()
+    try:
+        for text in told:
+            name, equals, value = text.rpartition("=")
+            if not equals or not value.strip():
+                raise InputError(f"an outcome is told as name=value, got {_short(text)}")
+            if name.strip() in texts:
+                raise InputError(f"{name.strip()!r} is there twice")
+            texts[name.strip()] = value.strip()
+        check_names(texts, study.goals.names)
+        _tell(study, Row(1, id, texts), every)
+    except InputError as error:
+        every.complaints.append(str(error))
+    return every
+
+
+def _unknown(study: Study, columns: Sequence[str]) -> list[str]:
+    """Columns that may be misspelt outcomes."""
+    if study.goals.is_plain:
+        return []
+    params = study.space.names if study.space is not None else ()
+    known = {field.name for field in fields(Record)} | {*study.goals.names, *params}
+    return [name for name in columns if name and name.removeprefix("params.") not in known]
+
+
+def _tell(study: Study, row: Row, every: Told) -> None:
+    """Tell a row, and note what came of it; an InputError if that cannot be."""
+    if row.complaint is not None:
+        raise InputError(row.complaint)
+    number = _trial(row)
+    told = {name: _value(row, name) for name in row.told}
+    if not told:
+        names = " or ".join(study.goals.names)
+        raise InputError(f"trial {row.id} has no {names} yet and stays as it is")
+    record = study.record(number)
+    new = {name: each for name, each in told.items() if record.outcomes.get(name) != each}
+    if not new and record.state in ("complete", "running"):
+        every.known.append(number)
+        return
+    if study.tell(number, new or told).state == "running":
+        every.waiting.append(number)
+    every.told.append(number)
 
 
 def _short(text: str) -> str:
@@ -176,16 +244,14 @@ def _trial(row: Row) -> int:
     return int(digits)
 
 
-def _value(row: Row) -> float:
-    if not row.value:
-        raise InputError(f"trial {row.id} has no value yet and stays as it is")
+def _value(row: Row, name: str) -> float:
     try:
-        value = float(row.value)
+        value = float(row.told[name])
     except ValueError:
         value = math.nan
     if not math.isfinite(value):
         raise InputError(
-            f"the value of trial {row.id} must be a number, got {_short(row.value)}; "
+            f"the {name} of trial {row.id} must be a number, got {_short(row.told[name])}; "
             "'innerloop tell --failed' tells that a trial failed"
         )
     return value

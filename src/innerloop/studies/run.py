@@ -10,8 +10,9 @@ from innerloop.run.loop import Loop, Pace
 from innerloop.run.outcomes import last_line
 from innerloop.run.progress import display
 from innerloop.run.workers import Pool, Submits
+from innerloop.studies.records import trial_of
 from innerloop.studies.study import Study
-from innerloop.studies.study_trials import StudyTrials, trial_of
+from innerloop.studies.study_trials import StudyTrials
 
 
 class Ran(NamedTuple):
@@ -34,7 +35,7 @@ def run(
     total: int,
     pace: Pace,
     *,
-    f: Callable[[dict[str, Any]], float],
+    f: Callable[[dict[str, Any]], Any],
     executor: Submits,
 ) -> Ran:
     """Have trials evaluated until the study has enough of them.

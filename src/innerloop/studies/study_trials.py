@@ -7,10 +7,10 @@ from typing import Any
 
 from innerloop.errors import InputError, StorageError, StudyError
 from innerloop.optimizer.trials import Trial, point_of
-from innerloop.run.outcomes import describe
+from innerloop.run.outcomes import describe, refusal
 from innerloop.space.parameters import Plain
 from innerloop.space.space import Space
-from innerloop.studies.records import Record
+from innerloop.studies.records import trial_of
 from innerloop.studies.study import Study
 from innerloop.studies.targets import TargetError
 
@@ -72,11 +72,16 @@ class StudyTrials:
         return [trial_of(record)]
 
     def tell(self, trial: Trial, returned: Any) -> Trial | None:
-        """The value of a trial; None if somebody else has told it before."""
+        """What came of a trial; None if somebody else has told it before."""
+        goals = self._study.goals
         try:
-            return trial_of(self._study.tell(trial.id, returned))
-        except InputError:
-            return None
+            record = self._study.tell(trial.id, returned)
+        except InputError as error:
+            reason = str(error) if goals.is_plain else refusal(returned, goals)
+            return self.fail(trial, reason, lost=False)
+        if record.state == "running":  # some outcomes are missing
+            return self.fail(trial, refusal(returned, goals), lost=False)
+        return trial_of(record)
 
     def fail(self, trial: Trial, error: BaseException | str, *, lost: bool) -> Trial | None:
         """That a trial has no value; None if somebody else has told it before."""
@@ -102,20 +107,6 @@ def _described(error: BaseException) -> str:
     """What targets say themselves needs no traceback."""
     plain = isinstance(error, TargetError | StudyError)
     return str(error) if plain else describe(error)
-
-
-def trial_of(record: Record) -> Trial:
-    """A record as runs and progress bars know trials."""
-    without = "cancelled" if record.lost else "failed"
-    state = {"complete": "complete", "running": "pending"}.get(record.state, without)
-    return Trial(
-        record.id,
-        record.params,
-        state=state,
-        value=record.value,
-        error=record.error,
-        asked=time.time(),
-    )
 
 
 def _points(space: Space | None) -> set[tuple[Plain, ...]] | None:

@@ -1,9 +1,14 @@
-"""What a run evaluates: a Python function, or a command whose last line of output is the value."""
+"""What a run evaluates: a Python function, or a command whose last line of output is the value.
+
+Several outcomes are a mapping, or in that line a JSON object, from names to numbers; a number with
+the standard deviation of its noise is a pair.
+"""
 
 from __future__ import annotations
 
 import importlib
 import importlib.util
+import json
 import re
 import sys
 from collections.abc import Callable, Mapping
@@ -15,7 +20,8 @@ from innerloop.errors import InputError, StudyError
 from innerloop.optimizer.trials import as_number
 from innerloop.studies.command import Command
 
-Evaluate = Callable[[dict[str, Any]], float]
+Returned = float | dict[str, float | tuple[float, float]]
+Evaluate = Callable[[dict[str, Any]], Returned]
 
 _FUNCTION = re.compile(r"(?P<where>.+):(?P<name>[^\W\d]\w*(\.[^\W\d]\w*)*)\Z")
 _SHOWN = 120
@@ -53,7 +59,7 @@ class Function:
             folder: where files and modules are looked for first.
 
         Returns:
-            The function, made to give a number or to raise; a StudyError if it is not there.
+            The function, made to give numbers or to raise; a StudyError if it is not there.
         """
         parts = _FUNCTION.match(self.spec)
         assert parts is not None
@@ -65,7 +71,7 @@ class Function:
                 raise StudyError(f"{parts['where']} has no {parts['name']!r}") from error
         if not callable(found):
             raise StudyError(f"{self.spec} is not a function: it is {_short(found)}")
-        return lambda params: number(found(params))
+        return lambda params: returned(found(params))
 
 
 def target_of(table: Mapping[str, Any]) -> Function | Command:
@@ -90,36 +96,59 @@ def load(target: Function | Command, folder: Path = Path()) -> Evaluate:
         folder: where it is found, or run.
 
     Returns:
-        A function of params that gives a number or raises.
+        A function of params that gives numbers or raises.
     """
     if isinstance(target, Function):
         return target.load(folder)
     return lambda params: reported(target.run(params, folder))
 
 
-def number(value: Any) -> float:
-    """What a function returned, if it is one number.
+def returned(value: Any) -> Returned:
+    """What a function returned, if it is one number, or several by name.
 
     Args:
         value: what it returned.
 
     Returns:
-        The number; a TargetError if it is none.
+        The number or numbers; a TargetError if there is none.
     """
     try:
-        return as_number("what is returned", value)
+        return numbers(value)
     except InputError:
-        raise TargetError(f"the function must return a number, got {_short(value)}") from None
+        what = "numbers by name" if isinstance(value, Mapping) else "a number"
+        raise TargetError(f"the function must return {what}, got {_short(value)}") from None
 
 
-def reported(output: Any) -> float:
-    """The number in the last line of a command's output that is not empty.
+def numbers(value: Any) -> Returned:
+    """One number, or several by name.
+
+    Args:
+        value: a number; or a mapping from names to numbers, or to pairs of a number and its noise.
+
+    Returns:
+        Plain numbers; an InputError if one of them is none.
+    """
+    if not isinstance(value, Mapping):
+        return as_number("what is returned", value)
+    named = {str(name): each for name, each in value.items()}
+    return {name: _number_or_pair(name, each) for name, each in named.items()}
+
+
+def _number_or_pair(name: str, value: Any) -> float | tuple[float, float]:
+    if isinstance(value, tuple | list) and len(value) == 2:
+        return as_number(name, value[0]), as_number(f"noise_sd of {name}", value[1])
+    return as_number(name, value)
+
+
+def reported(output: Any) -> Returned:
+    """What the last line of a command's output that is not empty says.
 
     Args:
         output: what the command left.
 
     Returns:
-        The number; a TargetError if there is none, or if the command failed.
+        The number, or the numbers by name of a JSON object; a TargetError if there is none, or if
+        the command failed.
     """
     said = f": {output.complaint}" if output.complaint else ""
     if output.status < 0:
@@ -128,11 +157,13 @@ def reported(output: Any) -> float:
         raise TargetError(f"the command ended with status {output.status}{said}")
     if not output.last_line:
         raise TargetError(f"the command printed nothing{said}")
+    is_object = output.last_line.startswith("{")
     try:
-        return float(output.last_line)
-    except ValueError:
+        return numbers(json.loads(output.last_line)) if is_object else float(output.last_line)
+    except (ValueError, RecursionError):
+        what = "JSON object of numbers by name" if is_object else "number"
         raise TargetError(
-            f"the last line that the command printed is not a number: {_short(output.last_line)}"
+            f"the last line that the command printed is not a {what}: {_short(output.last_line)}"
         ) from None
 
 

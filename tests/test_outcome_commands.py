@@ -4,9 +4,12 @@ import csv
 import io
 import json
 import math
+import re
+import shlex
 import subprocess
 import sys
 import threading
+from pathlib import Path
 
 import optuna
 import pytest
@@ -557,6 +560,39 @@ def test_one_trial_in_parts(folder):
     call(folder, "tell", "--failed", "1")
     assert trials(folder)[1]["outcomes"] == {"yield": 1e300}
     assert call(folder, "front")[1] == "no trial is within all limits\n"
+
+
+def test_the_recipe_of_the_documents(tmp_path):
+    text = (Path(__file__).parents[1] / "docs" / "commands.md").read_text()
+    recipe = text[text.index("## Several outcomes") : text.index("## Looking")]
+    blocks = re.findall(r"^```(\w+)\n(.*?)^```$", recipe, re.DOTALL | re.MULTILINE)
+    shown = []
+    for kind, block in blocks:
+        if kind != "sh":
+            (tmp_path / {"toml": "reaction.toml", "python": "reaction.py"}[kind]).write_text(block)
+            continue
+        for line in block.splitlines():
+            words, _, file = line.partition(" > ")
+            first, *rest = shlex.split(words)
+            if first == "innerloop":
+                out = call(tmp_path, *rest)[0]
+            else:
+                assert first in ("cat", "printf")
+                out = (tmp_path / rest[0]).read_text() if first == "cat" else _escaped(rest[0])
+            if file:
+                (tmp_path / file).write_text(out)
+            shown.append(out)
+    assert (tmp_path / "batch.csv").read_text() == shown[1]
+    assert shown[1].startswith("id,temperature,catalyst,yield,cost,impurity\n0,")
+    records = trials(tmp_path, "--study", "reaction")
+    assert [record["state"] for record in records] == ["complete"] * 20
+    assert records[0]["outcomes"] == {"yield": 71.0, "cost": 3.2, "impurity": 1.4}
+    assert records[1]["outcomes"] == {"yield": 64.5, "cost": 2.1, "impurity": 0.9}
+    assert (tmp_path / "reaction.html").exists()
+
+
+def _escaped(text):
+    return text.replace("\\n", "\n")
 
 
 @pytest.mark.parametrize(

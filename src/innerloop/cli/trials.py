@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -78,6 +79,8 @@ def tell(
 
     if results is None and not failed:
         raise typer.BadParameter("give a CSV file, or --failed with the id of a trial")
+    if results is not None and results.isdigit() and not outcomes and not Path(results).exists():
+        raise typer.BadParameter(f"give what came of trial {results}, as name=value")
     complaints = []
     told = open_study(storage, study)
     for number in failed or ():

@@ -19,9 +19,10 @@ import optuna
 import pytest
 
 from commands import INNERLOOP
-from innerloop import Integer, Real, Space
+from innerloop import InputError, Integer, Real, Space
 from innerloop.cli.studies import summary_of
 from innerloop.errors import StorageError
+from innerloop.optimizer.goals import Goals
 from innerloop.studies.create import create_study
 from innerloop.studies.storage import open_storage
 from innerloop.studies.study import open_study
@@ -43,6 +44,18 @@ def loss(params):
 def slow(params):
     time.sleep(0.3)
     return loss(params)
+
+def outcomes(params):
+    loss(params)
+    return {"yield": params["x"], "cost": params["x"] ** 2, "heat": 2 * params["x"]}
+"""
+GOALS = Goals.of({"yield": "maximize", "cost": "minimize"}, ["heat <= 1"])
+OUTCOMES = f"""\
+outcome_constraints = ["heat <= 1"]
+{SPACE}
+[objectives]
+yield = "maximize"
+cost = "minimize"
 """
 # What is slow to import is imported once; from there on every process is on its own.
 FORKING = """\
@@ -145,6 +158,7 @@ def server():
 @pytest.fixture
 def folder(tmp_path):
     (tmp_path / "space.toml").write_text(SPACE)
+    (tmp_path / "outcomes.toml").write_text(OUTCOMES)
     (tmp_path / "target.py").write_text(TARGET)
     return tmp_path
 
@@ -179,6 +193,75 @@ def test_eight_processes_make_160_trials_together(folder, url):
     told = Counter((r["params"]["x"], r["value"]) for r in records if r["state"] == "complete")
     lines = (folder / "evaluated.txt").read_text().splitlines()
     assert told == Counter(tuple(map(float, line.split())) for line in lines)
+
+
+def test_processes_with_several_outcomes_lose_nothing(folder, url):
+    line = [sys.executable, "-c", FORKING, "4"]
+    line += ["run", "target.py:outcomes", "--space", "outcomes.toml", "-n", "32", "--storage", url]
+    run = subprocess.run(line, cwd=folder, capture_output=True, text=True, timeout=200)
+    assert run.returncode == 0, run.stderr
+    assert "Traceback" not in run.stderr
+    done = [record for record in trials(folder, url) if not record["lost"]]
+    assert [record["state"] for record in done] == ["complete"] * 32
+    points = [record["params"]["x"] for record in done]
+    lines = (folder / "evaluated.txt").read_text().splitlines()
+    assert sorted(points) == sorted(float(line.split()[0]) for line in lines)
+    theirs = optuna.load_study(study_name="default", storage=url).trials
+    for record, x in zip(done, points, strict=True):
+        assert record["outcomes"] == {"yield": x, "cost": x**2, "heat": 2 * x}
+        assert record["feasible"] == (2 * x <= 1)
+        trial = theirs[record["id"]]
+        assert (trial.values, trial.constraints) == ([x, x**2], {"heat": 2 * x - 1})
+
+
+def at_once(*calls):
+    """What each of several threads raised, all having begun at the same moment."""
+    barrier, raised = threading.Barrier(len(calls)), [None] * len(calls)
+
+    def work(k):
+        barrier.wait()
+        try:
+            calls[k]()
+        except InputError as error:
+            raised[k] = error
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(len(calls))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return raised
+
+
+def test_parts_that_are_told_at_the_same_moment_make_a_whole(url):
+    study = create_study(url, "s", space=Space({"x": Real(0, 1)}), seed=0, goals=GOALS)
+    tellers = [open_study(url, "s") for _ in GOALS.names]
+    for k in range(8):
+        number = study.ask().id
+        parts = [{name: float(k + j)} for j, name in enumerate(GOALS.names)]
+        calls = [
+            lambda teller=teller, part=part, number=number: teller.tell(number, part)
+            for teller, part in zip(tellers, parts, strict=True)
+        ]
+        assert at_once(*calls) == [None] * 3
+        record = study.record(number)
+        assert record.state == "complete"
+        assert record.outcomes == {"yield": k, "cost": k + 1.0, "heat": k + 2.0}
+
+
+def test_of_two_that_tell_the_same_outcome_one_is_refused(url):
+    study = create_study(url, "s", space=Space({"x": Real(0, 1)}), seed=0, goals=GOALS)
+    tellers = [open_study(url, "s") for _ in range(3)]
+    for _ in range(5):
+        number = study.ask().id
+        calls = [
+            lambda teller=teller, value=value, number=number: teller.tell(number, {"cost": value})
+            for value, teller in enumerate(tellers)
+        ]
+        raised = at_once(*calls)
+        (kept,) = [value for value, error in enumerate(raised) if error is None]
+        assert study.record(number).outcomes == {"cost": float(kept)}
+        assert sum(f"was told {float(kept)} before, and keeps it" in str(e) for e in raised) == 2
 
 
 def test_processes_that_ask_at_the_same_moment_take_different_points(url):

@@ -8,7 +8,6 @@ import re
 import shlex
 import subprocess
 import sys
-import threading
 from pathlib import Path
 
 import optuna
@@ -35,13 +34,6 @@ import json, os, socket, sys
 def outcomes(params):
     x, y = params["x"], params["y"]
     return {"yield": 1 - (x - 0.8) ** 2 - (y - 0.6) ** 2, "cost": x + y * y, "heat": x + y}
-
-def noted(params):
-    found = outcomes(params)
-    file = os.open("evaluated.txt", os.O_WRONLY | os.O_APPEND | os.O_CREAT)
-    os.write(file, (json.dumps([params, found]) + "\\n").encode())
-    os.close(file)
-    return found
 
 def gated(params):
     if os.path.exists("port"):
@@ -662,29 +654,6 @@ def test_a_run_with_everything_and_its_report(folder):
     assert (summary["direction"], summary["best"]) == ("maximize yield, minimize cost", None)
 
 
-def test_processes_on_one_database_lose_nothing(folder):
-    line = [*INNERLOOP, "run", "target.py:noted", *NEW, "-n", "24", "-p", "2"]
-    processes = [
-        subprocess.Popen(line, cwd=folder, stderr=subprocess.PIPE, text=True) for _ in range(3)
-    ]
-    for process in processes:
-        _, err = process.communicate(timeout=200)
-        assert process.returncode == 0, err
-        assert "Traceback" not in err
-    records = trials(folder)
-    done = [record for record in records if not record["lost"]]
-    assert [record["state"] for record in done] == ["complete"] * 24
-    lines = (folder / "evaluated.txt").read_text().splitlines()
-    evaluated = sorted(map(str, map(json.loads, lines)))
-    assert (
-        sorted(str([r["params"], {n: r["outcomes"][n] for n in NAMES}]) for r in done) == evaluated
-    )
-    theirs = optuna.load_study(study_name="default", storage=f"sqlite:///{folder}/innerloop.db")
-    for record in done:
-        excess = record["outcomes"]["heat"] - 1.2
-        assert theirs.trials[record["id"]].constraints == {"heat": excess}
-
-
 def told_at(records):
     """Outcomes of the trials that are complete, by their points."""
     done = [record for record in records if record["state"] == "complete"]
@@ -743,56 +712,6 @@ def test_what_was_told_counts_though_nobody_has_finished_the_trial(url):
     assert (record.state, record.lost) == ("complete", False)
     assert record.outcomes == {"yield": 1.0, "cost": 2.0, "heat": 3.0}
     assert optuna.load_study(study_name="s", storage=url).trials[0].values == [1.0, 2.0]
-
-
-def at_once(*calls):
-    """What each of several threads raised, all having begun at the same moment."""
-    barrier, raised = threading.Barrier(len(calls)), [None] * len(calls)
-
-    def work(k):
-        barrier.wait()
-        try:
-            calls[k]()
-        except InputError as error:
-            raised[k] = error
-
-    threads = [threading.Thread(target=work, args=(k,)) for k in range(len(calls))]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    return raised
-
-
-def test_parts_that_are_told_at_the_same_moment_make_a_whole(url):
-    study = create_study(url, "s", space=UNIT, seed=0, goals=HEAT)
-    tellers = [open_study(url, "s") for _ in NAMES]
-    for k in range(8):
-        number = study.ask().id
-        parts = [{name: float(k + j)} for j, name in enumerate(NAMES)]
-        calls = [
-            lambda teller=teller, part=part, number=number: teller.tell(number, part)
-            for teller, part in zip(tellers, parts, strict=True)
-        ]
-        assert at_once(*calls) == [None] * 3
-        record = study.record(number)
-        assert record.state == "complete"
-        assert record.outcomes == {"yield": k, "cost": k + 1.0, "heat": k + 2.0}
-
-
-def test_of_two_that_tell_the_same_outcome_one_is_refused(url):
-    study = create_study(url, "s", space=UNIT, seed=0, goals=HEAT)
-    tellers = [open_study(url, "s") for _ in range(3)]
-    for _ in range(5):
-        number = study.ask().id
-        calls = [
-            lambda teller=teller, value=value, number=number: teller.tell(number, {"cost": value})
-            for value, teller in enumerate(tellers)
-        ]
-        raised = at_once(*calls)
-        (kept,) = [value for value, error in enumerate(raised) if error is None]
-        assert study.record(number).outcomes == {"cost": float(kept)}
-        assert sum(f"was told {float(kept)} before, and keeps it" in str(e) for e in raised) == 2
 
 
 def test_plain_studies_are_written_as_before(url):

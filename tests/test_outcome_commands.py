@@ -324,6 +324,34 @@ def test_parts_come_in_any_order_and_stay(url):
         study.tell(failed, {"cost": 3.0})
 
 
+def rows_of_models(study):
+    """Numbers of the trials that each outcome was last learned from."""
+    (model,) = study.optuna.sampler._memory._models.values()
+    return {name: list(rows) for name, rows in model._taught.model.rows.items()}
+
+
+def test_parts_teach_as_soon_as_they_are_told(url):
+    study = create_study(url, "s", space=UNIT, seed=0, goals=HEAT)
+    play(study, 10)
+    part, failed = study.ask().id, study.ask().id
+    study.tell(part, {"heat": 0.5})
+    study.tell(failed, {"yield": 0.7, "cost": math.inf})
+    study.ask()
+    first = list(range(10))
+    expected = {"yield": [*first, 11], "cost": first, "heat": [*first, 10]}
+    assert rows_of_models(study) == expected
+    study.tell(part, {"yield": 0.5})
+    study.ask()
+    assert rows_of_models(study) == {**expected, "yield": [*first, 10, 11]}
+    study.tell(part, {"cost": 0.5})
+    study.ask()
+    assert rows_of_models(study) == {
+        "yield": [*first, 10, 11],
+        "cost": [*first, 10],
+        "heat": [*first, 10],
+    }
+
+
 def test_limits_relative_to_a_trial_are_known_later(url):
     goals = Goals.of({"cost": "minimize"}, ["latency <= 1.1 * trial 0", "heat >= 1"])
     study = create_study(url, "s", space=UNIT, seed=0, goals=goals)

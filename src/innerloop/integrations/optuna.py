@@ -309,7 +309,9 @@ class InnerLoopSampler(BaseSampler):
         finished = model.finished(ask.trials)
         if len(finished) < startup:
             return None
-        taught = model.taught(ask.study, finished, self._settings)
+        told = [*finished, *model.told_in_part(ask.trials)]
+        told.sort(key=lambda each: each.number)
+        taught = model.taught(ask.study, told, self._settings)
         if taught is None:
             return None
         others = running(ask.trials, but=ask.trial, expire=self._settings.expire)

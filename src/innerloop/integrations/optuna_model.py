@@ -41,7 +41,7 @@ class Place(NamedTuple):
 
 
 class FinishedTrial(NamedTuple):
-    """A finished trial of this space.
+    """A finished trial of this space, or one that runs and has been told in part.
 
     Args:
         number: that of the trial.
@@ -58,11 +58,11 @@ class Taught(NamedTuple):
     """What some trials teach.
 
     Args:
-        numbers: those of the trials.
+        key: the trials, and how much was told of each.
         model: what came of them, with hyperparameters and the posterior at hand.
     """
 
-    numbers: tuple[int, ...]
+    key: tuple[tuple[int, bool, int], ...]
     model: OneOutcome | SeveralOutcomes
 
 
@@ -95,7 +95,7 @@ class SpaceModel:
         self._taught: Taught | None = None
 
     def finished(self, trials: Sequence[FrozenTrial]) -> list[FinishedTrial]:
-        """FinishedTrial trials that lie in the space.
+        """Finished trials that lie in the space.
 
         Args:
             trials: all of the study.
@@ -111,6 +111,20 @@ class SpaceModel:
                 known[trial.number] = place and FinishedTrial(trial.number, place, outcome)
         found = (known.get(trial.number) for trial in trials)
         return [each for each in found if each is not None]
+
+    def told_in_part(self, trials: Sequence[FrozenTrial]) -> list[FinishedTrial]:
+        """Trials that run and have been told some outcomes, where these have names.
+
+        Args:
+            trials: all of the study.
+
+        Returns:
+            Those in the space, in the same order.
+        """
+        running = [] if self._goals is None else [t for t in trials if not t.state.is_finished()]
+        outcomes = [(trial, outcome_of(trial, self._goals)) for trial in running]
+        told = [(trial, some, self.place(trial)) for trial, some in outcomes if some.constraints]
+        return [FinishedTrial(trial.number, at, some) for trial, some, at in told if at is not None]
 
     def place(self, trial: FrozenTrial) -> Place | None:
         """Where a trial is or will be evaluated.
@@ -157,22 +171,22 @@ class SpaceModel:
     def taught(
         self, study: Study, finished: Sequence[FinishedTrial], settings: Settings
     ) -> Taught | None:
-        """What the finished trials teach.
+        """What trials teach.
 
         Learned once for given trials, by whichever process comes first: the others find it in the
         study, and so does one that resumes it.
 
         Args:
             study: the study.
-            finished: its finished trials that lie in the space.
+            finished: its finished trials that lie in the space, and those told in part.
             settings: the same at every call; `kernel`, `seconds` and `acquisition` of them count:
                 constraints are modelled where it is the default.
 
         Returns:
             What they teach; None if there is no value among the trials, of some outcome.
         """
-        numbers = tuple(each.number for each in finished)
-        if self._taught is not None and self._taught.numbers == numbers:
+        key = tuple((e.number, e.outcome.running, len(e.outcome.constraints)) for e in finished)
+        if self._taught is not None and self._taught.key == key:
             return self._taught
         goals = self._goals or goals_of(
             study.directions,
@@ -190,8 +204,9 @@ class SpaceModel:
         results = {name: self._results(name, rows[name], failed, goals) for name in rows}
         if goals.is_plain:
             (name,) = rows
+            numbers = tuple(each.number for each in finished)
             learned = self._learn(study, numbers, results[name], name, goals, settings)
-            self._taught = Taught(numbers, OneOutcome(results[name], learned))
+            self._taught = Taught(key, OneOutcome(results[name], learned))
         else:
             ids = {name: tuple(each.number for each in rows[name]) for name in rows}
             by_name = {
@@ -199,7 +214,7 @@ class SpaceModel:
                 for name in rows
             }
             trials = tuple(_with_outcomes(each, goals) for each in finished)
-            self._taught = Taught(numbers, SeveralOutcomes(goals, trials, ids, results, by_name))
+            self._taught = Taught(key, SeveralOutcomes(goals, trials, ids, results, by_name))
         return self._taught
 
     def choose(

@@ -24,7 +24,7 @@ _FEWEST_TO_MODEL = 2
 
 
 class TrialOutcome(NamedTuple):
-    """What came of a finished trial.
+    """What came of a finished trial, or so far of one that runs.
 
     Args:
         objectives: all values by name; none if there are none, or one of them is not finite.
@@ -32,6 +32,7 @@ class TrialOutcome(NamedTuple):
         violated: names of constraints that are not met.
         pruned: whether the value is the last one before the trial was pruned.
         noise_sds: standard deviations of the noise by name, where they are known.
+        running: whether more is to come.
     """
 
     objectives: dict[str, float]
@@ -39,6 +40,7 @@ class TrialOutcome(NamedTuple):
     violated: frozenset[str]
     pruned: bool
     noise_sds: Mapping[str, float] = MappingProxyType({})
+    running: bool = False
 
     def failed(self, goals: Goals) -> bool:
         """Whether there is no value that counts.
@@ -50,7 +52,7 @@ class TrialOutcome(NamedTuple):
             Whether it has failed.
         """
         if not self.violated:
-            return not self.objectives
+            return not self.objectives and not self.running
         modelled = self.constraints.keys() & set(goals.names)
         return not self.objectives or not self.violated <= modelled
 
@@ -100,10 +102,10 @@ def told_of(trial: FrozenTrial, goals: Goals, prefix: str = OUTCOME) -> dict[str
 
 
 def outcome_of(trial: FrozenTrial, goals: Goals | None = None) -> TrialOutcome:
-    """What came of a finished trial.
+    """What came of a trial.
 
     Args:
-        trial: a trial that is complete, pruned or failed.
+        trial: a trial that is complete, pruned or failed, or one that runs where there are goals.
         goals: those of its study, if it has some.
 
     Returns:
@@ -114,8 +116,14 @@ def outcome_of(trial: FrozenTrial, goals: Goals | None = None) -> TrialOutcome:
         told = {n: each for n, each in told_of(trial, goals).items() if math.isfinite(each)}
         complete = trial.state == TrialState.COMPLETE and set(goals.objectives) <= told.keys()
         objectives = {name: told.pop(name) for name in goals.objectives if complete}
-        noise_sds = told_of(trial, goals, NOISE_SD)
-        return TrialOutcome(objectives, told, frozenset(), pruned=False, noise_sds=noise_sds)
+        return TrialOutcome(
+            objectives,
+            told,
+            violated=frozenset(),
+            pruned=False,
+            noise_sds=told_of(trial, goals, NOISE_SD),
+            running=not trial.state.is_finished(),
+        )
     values = [] if trial.state == TrialState.FAIL else list(trial.values or [])
     if not all(math.isfinite(value) for value in values):
         values = []

@@ -169,3 +169,111 @@ def test_a_chance_goes_with_gains_only():
     for options in ({"form": "joint"}, {"utility": il.SimpleRegret()}):
         with pytest.raises(il.InputError, match="incremental form of EI and PI"):
             il.suggest(posterior, 1, chance=chance, **options)
+
+
+# Several outcomes.
+
+
+def noisy_outcomes(n=8, seed=0):
+    """Two objectives and a constraint, observed with noise at the same points: (n, 2)."""
+    rng = np.random.default_rng(seed)
+    X = rng.random((n, 2))
+    a = np.sin(3.0 * X[:, 0]) + X[:, 1]
+    b = np.cos(3.0 * X[:, 0]) - 0.5 * X[:, 1] ** 2
+    c = X[:, 1] - 0.6
+    gp = il.GaussianProcess(il.Matern52(np.array([0.5, 0.5]), 1.0), 0.0, 0.1)
+    return [gp.condition(X, y + 0.3 * rng.standard_normal(n)) for y in (a, b, c)]
+
+
+def drawn_together(posteriors, X, number, rng):
+    """Draws of all outcomes at X (n, d): (number, n, K)."""
+    paths = []
+    for posterior in posteriors:
+        belief = posterior.belief(X)
+        factor = np.linalg.cholesky(belief.cov + 1e-10 * np.eye(len(X)))
+        paths.append(belief.mean + rng.standard_normal((number, len(X))) @ factor.T)
+    return np.stack(paths, axis=-1)
+
+
+def area_above(Y, reference):
+    """Areas (D,) that points Y (D, n, 2) cover, those with NaN not counted, by sweeping."""
+    height = np.where(np.isnan(Y), 0.0, np.maximum(Y - reference, 0.0))
+    order = np.argsort(-height[..., 0], axis=1)
+    height = np.take_along_axis(height, order[..., None], axis=1)
+    tops = np.maximum.accumulate(height[..., 1], axis=1)
+    ends = np.concatenate([height[:, 1:, 0], np.zeros((len(Y), 1))], axis=1)
+    return (tops * (height[..., 0] - ends)).sum(axis=1)
+
+
+def worth_of(Y, reference):
+    """What outcomes are worth in each draw: the feasible area, or the best feasible value."""
+    objectives = Y.shape[-1] - 1
+    feasible = Y[..., :objectives].copy()
+    feasible[Y[..., objectives] > 0.0] = np.nan
+    if objectives == 2:
+        return area_above(feasible, reference)
+    best = np.where(np.isnan(feasible[..., 0]), reference, feasible[..., 0]).max(axis=1)
+    return np.maximum(best - reference, 0.0)
+
+
+@pytest.mark.parametrize("way", ["default", "greedy", "joint"])
+@pytest.mark.parametrize("objectives", [1, 2])
+def test_batches_of_noisy_outcomes_are_worth_what_brute_force_says(objectives, way):
+    posteriors = noisy_outcomes()
+    if objectives == 1:
+        posteriors = [posteriors[0], posteriors[2]]
+        reference, utility = 0.2, il.FeasibleImprovement(0.2, 1, noisy=True)
+    else:
+        reference = np.array([-0.5, -1.0])
+        utility = il.HypervolumeImprovement([], reference, 1, noisy=True)
+    batch = il.suggest(posteriors, 2, utility, way=way, seed=0)
+    observed = posteriors[0].X
+    Y = drawn_together(
+        posteriors, np.concatenate([observed, batch.X]), 100_000, np.random.default_rng(1)
+    )
+    added = worth_of(Y, reference) - worth_of(Y[:, : len(observed)], reference)
+    error = added.std() / np.sqrt(len(added))
+    assert batch.value == pytest.approx(added.mean(), rel=0.03, abs=4 * error)
+    if batch.upper_bound is not None:
+        assert batch.upper_bound > added.mean() - 4 * error
+
+
+def test_observations_that_may_be_on_the_front_are_held():
+    posteriors = noisy_outcomes(n=12)
+    utility = il.HypervolumeImprovement([], [-0.5, -1.0], 1, noisy=True)
+    kept = likely_best(tuple(posteriors), utility, np.random.default_rng(0))
+    X = posteriors[0].X
+    Y = drawn_together(posteriors, X, 20_000, np.random.default_rng(1))
+    whole = worth_of(Y, utility.reference)
+    for i, x in enumerate(X):
+        on_front = (worth_of(np.delete(Y, i, axis=1), utility.reference) < whole - 1e-12).mean()
+        if on_front > 0.03:
+            assert (np.abs(kept - x).max(axis=1) < 1e-12).any()
+        if on_front == 0.0:
+            assert not (np.abs(kept - x).max(axis=1) < 1e-12).any()
+
+
+@pytest.mark.parametrize("several", [False, True])
+def test_an_optimizer_knows_that_outcomes_are_noisy(several):
+    """The asks of noisy results hold observations, the others have thresholds that are known."""
+    asked = []
+    for sd in (0.0, 0.5):
+        rng = np.random.default_rng(0)
+        optimizer = il.Optimizer(
+            il.Space({"x": il.Real(0.0, 1.0), "y": il.Real(0.0, 1.0)}),
+            objectives={"a": "maximize", "b": "maximize"} if several else {"a": "maximize"},
+            outcome_constraints=["c <= 0.6"],
+            seed=0,
+        )
+        for x, y in rng.random((24, 2)):
+            noise = sd * rng.standard_normal(3)
+            told = {"a": np.sin(3 * x) + y + noise[0], "c": y + noise[2] / 2}
+            if several:
+                told["b"] = np.cos(3 * x) - y**2 / 2 + noise[1]
+            optimizer.add({"x": x, "y": y}, told)
+        optimizer.ask(2)
+        generator = np.random.default_rng(0)
+        domain = il.make_domain(2)
+        _, utility = optimizer._several_outcomes().question(optimizer._settings, domain, generator)
+        asked.append(utility.holds_best)
+    assert asked == [False, True]

@@ -7,7 +7,7 @@ import numpy as np
 from closed_loop_report import Cells, Key
 from outcome_tasks import TASKS
 
-OURS = "innerloop"
+OURS, ALONE = "innerloop", "innerloop-alone"
 RESAMPLES = 10_000
 
 
@@ -33,7 +33,7 @@ def report(cells: Cells, grid: list[Key]) -> None:
         best = max(medians, key=medians.__getitem__)
         _row(task, seeds, *shown, "" if known is None else f"{known:.5g}", best)
     if OURS in methods:
-        _differences(table, list(dict.fromkeys(m for _, m, _ in grid if m != OURS)))
+        _differences(table, list(dict.fromkeys(m for _, m, _ in grid if m not in (OURS, ALONE))))
     _seconds(table, methods)
     _oddities(chosen)
 
@@ -90,7 +90,7 @@ def _differences(table: dict[str, dict[str, list[dict]]], rivals: list[str]) -> 
         if not set(rivals) <= set(runs):
             _row(task, *entries, "rivals are missing")
             continue
-        best = max(float(np.median(_gains(task, runs[r]))) for r in runs if r != OURS)
+        best = max(float(np.median(_gains(task, runs[rival]))) for rival in rivals)
         reached = bool(np.median(ours) >= best - 1e-9 * abs(best))
         above, judged = above + reached, judged + 1
         _row(task, *entries, "yes" if reached else "no")

@@ -59,8 +59,8 @@ class RandomSearch:
         pass
 
 
-def innerloop_optimizer(task: Task, seed: int):
-    """innerloop as it comes: unlike BoTorch, it has to find a reference point by itself."""
+def innerloop_optimizer(task: Task, seed: int, *, told: bool = True):
+    """innerloop as it comes, told the reference point by which it is judged, as BoTorch is."""
     from innerloop import Choice, Integer, Optimizer, Real, Space
 
     def converted(parameter: Range | Whole | Options) -> Real | Integer | Choice:
@@ -74,7 +74,7 @@ def innerloop_optimizer(task: Task, seed: int):
         Space({name: converted(each) for name, each in task.parameters.items()}),
         objectives=dict(task.objectives),
         outcome_constraints=[f"{name} <= {limit}" for name, limit in task.limits.items()],
-        reference=dict(task.reference) if len(task.objectives) > 1 else None,
+        reference=dict(task.reference) if told and len(task.objectives) > 1 else None,
         seed=seed,
     )
 
@@ -82,8 +82,8 @@ def innerloop_optimizer(task: Task, seed: int):
 class InnerLoop:
     """An innerloop optimizer, asked for whole batches."""
 
-    def __init__(self, task: Task, seed: int) -> None:
-        self.optimizer = innerloop_optimizer(task, seed)
+    def __init__(self, task: Task, seed: int, *, told: bool = True) -> None:
+        self.optimizer = innerloop_optimizer(task, seed, told=told)
 
     def add(self, points: list[Point], outcomes: list[Outcomes]) -> None:
         for point, values in zip(points, outcomes, strict=True):
@@ -271,6 +271,7 @@ class Optuna:
 
 METHODS: dict[str, Callable[[Task, int], Method]] = {
     "innerloop": InnerLoop,
+    "innerloop-alone": lambda task, seed: InnerLoop(task, seed, told=False),
     "botorch": BoTorch,
     "optuna-gp": lambda task, seed: Optuna(task, seed, "gp"),
     "optuna-nsga2": lambda task, seed: Optuna(task, seed, "nsga2"),
@@ -278,6 +279,7 @@ METHODS: dict[str, Callable[[Task, int], Method]] = {
 }
 _PACKAGES = {
     "innerloop": ("innerloop", "numpy", "scipy"),
+    "innerloop-alone": ("innerloop", "numpy", "scipy"),
     "botorch": ("botorch", "gpytorch", "torch"),
     "optuna-gp": ("optuna", "torch", "scipy"),
     "optuna-nsga2": ("optuna",),

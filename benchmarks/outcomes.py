@@ -17,14 +17,17 @@ environment of its own, in which innerloop need not be:
 `--botorch-python` and `--optuna-python` say where else they are; `outcome_check.py` compares the
 tasks with BoTorch's own, in its environment.
 
+BoTorch and innerloop are told the reference point that hypervolumes are measured from; samplers of
+Optuna cannot be told, and `innerloop-alone` is not.
+
 All methods begin with the same 2 (d + 1) Sobol points and go on 4 at a time to 64 evaluations,
 each on one thread. A score is the hypervolume of the feasible outcomes over the reference point,
 and with one objective the best feasible value; one function computes it for all. Times are those
 of the optimizer alone: everything but the task. Results are lines of two files, one of rivals and
 one of innerloop; what is there is not run again, and a failed run is, by the next call.
 
-The rivals' times in `results/outcomes_rivals.jsonl` were measured on a machine that was busy with
-other work and are to be measured again; scores are not affected by that.
+Times in `results/` were measured while the machine was busy with other runs; scores are not
+affected by that.
 """
 
 from __future__ import annotations
@@ -41,7 +44,7 @@ import moocore
 import numpy as np
 
 from closed_loop_report import Cells, Key, append, load
-from outcome_report import OURS, report
+from outcome_report import ALONE, OURS, report
 from outcome_rivals import METHODS
 from outcome_tasks import EVALUATIONS, TASKS, Outcomes, Task
 
@@ -108,7 +111,7 @@ def main() -> None:
     arguments = parser.parse_args()
 
     def file_of(method: str) -> Path:
-        return arguments.ours if method == OURS else arguments.rivals
+        return arguments.ours if method in (OURS, ALONE) else arguments.rivals
 
     def results() -> Cells:
         cells = {**load(arguments.rivals), **load(arguments.ours)}
@@ -117,7 +120,13 @@ def main() -> None:
 
     # Task by task, so that a table is complete as early as it can be.
     seeds = range(arguments.seeds)
-    grid = [(t, m, s) for t in arguments.tasks for m in arguments.methods for s in seeds]
+    grid = [
+        (task, method, seed)
+        for task in arguments.tasks
+        for method in arguments.methods
+        if method != ALONE or len(TASKS[task].objectives) > 1
+        for seed in seeds
+    ]
     if not arguments.report:
         pythons = dict.fromkeys(METHODS, arguments.python)
         pythons["botorch"] = arguments.botorch_python

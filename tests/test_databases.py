@@ -214,18 +214,20 @@ def test_processes_with_several_outcomes_lose_nothing(folder, url):
         assert (trial.values, trial.constraints) == ([x, x**2], {"heat": 2 * x - 1})
 
 
-def at_once(*calls):
-    """What each of several threads raised, all having begun at the same moment."""
-    barrier, raised = threading.Barrier(len(calls)), [None] * len(calls)
+def told_at_once(tellers, number, parts):
+    """What each of several threads raised that told parts of a trial at the same moment."""
+    barrier, raised = threading.Barrier(len(tellers)), [None] * len(tellers)
 
     def work(k):
         barrier.wait()
         try:
-            calls[k]()
+            tellers[k].tell(number, parts[k])
         except InputError as error:
             raised[k] = error
+        finally:  # connections are closed by the threads that made them
+            tellers[k].optuna._storage.remove_session()
 
-    threads = [threading.Thread(target=work, args=(k,)) for k in range(len(calls))]
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(len(tellers))]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -239,11 +241,7 @@ def test_parts_that_are_told_at_the_same_moment_make_a_whole(url):
     for k in range(8):
         number = study.ask().id
         parts = [{name: float(k + j)} for j, name in enumerate(GOALS.names)]
-        calls = [
-            lambda teller=teller, part=part, number=number: teller.tell(number, part)
-            for teller, part in zip(tellers, parts, strict=True)
-        ]
-        assert at_once(*calls) == [None] * 3
+        assert told_at_once(tellers, number, parts) == [None] * 3
         record = study.record(number)
         assert record.state == "complete"
         assert record.outcomes == {"yield": k, "cost": k + 1.0, "heat": k + 2.0}
@@ -254,11 +252,7 @@ def test_of_two_that_tell_the_same_outcome_one_is_refused(url):
     tellers = [open_study(url, "s") for _ in range(3)]
     for _ in range(5):
         number = study.ask().id
-        calls = [
-            lambda teller=teller, value=value, number=number: teller.tell(number, {"cost": value})
-            for value, teller in enumerate(tellers)
-        ]
-        raised = at_once(*calls)
+        raised = told_at_once(tellers, number, [{"cost": value} for value in range(3)])
         (kept,) = [value for value, error in enumerate(raised) if error is None]
         assert study.record(number).outcomes == {"cost": float(kept)}
         assert sum(f"was told {float(kept)} before, and keeps it" in str(e) for e in raised) == 2

@@ -299,3 +299,73 @@ def test_asks_with_little_time_do_not_fit_all_results(evaluated):
         optimizer.add({"a": a, "b": b}, value)
     optimizer.ask()
     assert 0 < max(evaluated) < 600
+
+
+# Columns that share a lengthscale.
+
+
+def with_choice(n, seed=0, values=4):
+    """Points with a choice of several values, one column for each, and values of a function."""
+    rng = np.random.default_rng(seed)
+    chosen = rng.integers(0, values, n)
+    X = np.concatenate([rng.random((n, 2)), np.eye(values)[chosen]], axis=1)
+    y = np.sin(5 * X[:, 0]) + np.array([0.0, 1.0, 0.3, -1.0])[chosen] * X[:, 1]
+    return X, y, np.array([0, 1, *[2] * values])
+
+
+@pytest.mark.parametrize("n", [30, 90])  # few enough to keep all differences, and not
+def test_gradient_of_shared_lengthscales(n):
+    X, y, groups = with_choice(n)
+    objective = LogPosterior(
+        X - X.mean(0), (y - y.mean()) / y.std(), il.Matern52, None, il.Priors(), 1e-8, groups
+    )
+    theta = objective.prior_center + 0.3 * np.random.default_rng(0).standard_normal((2, 5))
+    _, grads, _ = objective.evaluate(theta)
+    for row, grad in zip(theta, grads, strict=True):
+        numerical = approx_fprime(row, lambda t: objective.evaluate(t[None])[0][0], 1e-7)
+        np.testing.assert_allclose(grad, numerical, rtol=1e-4, atol=1e-4 * np.abs(grad).max())
+    # The same numbers as those of single columns, whose priors are left out.
+    single = LogPosterior(X - X.mean(0), (y - y.mean()) / y.std(), il.Matern52, None, None, 1e-8)
+    plain = LogPosterior(
+        X - X.mean(0), (y - y.mean()) / y.std(), il.Matern52, None, None, 1e-8, groups
+    )
+    spread = np.concatenate([theta[:, groups], theta[:, 3:]], axis=1)
+    np.testing.assert_allclose(plain.evaluate(theta)[0], single.evaluate(spread)[0], rtol=1e-10)
+
+
+def test_shared_lengthscales_are_a_mode_and_know_no_order():
+    X, y, groups = with_choice(40)
+    gp = il.fit(X, y, groups=groups)
+    scales = gp.kernel.lengthscales
+    assert len(set(scales[2:])) == 1
+    assert len(set(scales)) == 3
+    turned = np.concatenate([X[:, :2], X[:, [4, 2, 5, 3]]], axis=1)
+    again = il.fit(turned, y, groups=["a", "b", "c", "c", "c", "c"])
+    np.testing.assert_allclose(again.kernel.lengthscales, scales, rtol=1e-3)
+    warm = il.fit(X, y, groups=groups, start=gp)
+    np.testing.assert_allclose(warm.kernel.lengthscales, scales, rtol=1e-2)
+    for factor in (0.8, 1.25):
+        other = scales.copy()
+        other[2:] *= factor
+        changed = il.GaussianProcess(il.Matern52(other, gp.kernel.variance), gp.mean, gp.noise)
+        worse = changed.condition(X, y).log_likelihood
+        worse += il.Priors().log_density(changed, 6, groups)
+        best = gp.condition(X, y).log_likelihood + il.Priors().log_density(gp, 6, groups)
+        assert worse < best
+
+
+def test_labels_of_columns_are_checked():
+    X, y, _ = with_choice(10)
+    with pytest.raises(il.InputError, match=r"groups must have shape \(6,\)"):
+        il.fit(X, y, groups=[0, 1])
+
+
+def test_an_optimizer_has_one_lengthscale_for_a_choice():
+    space = il.Space({"x": il.Real(0, 1), "kind": il.Choice(["a", "b", "c"])})
+    optimizer = il.Optimizer(space, seed=0)
+    for i, trial in enumerate(optimizer.ask(12)):
+        optimizer.tell(trial, trial.params["x"] + "abc".index(trial.params["kind"]) + 0.01 * i)
+    optimizer.ask()
+    scales = optimizer._learned["value"].gp.kernel.lengthscales
+    assert scales[1] == scales[2] == scales[3]
+    assert il.Space({"x": il.Real(0, 1), "two": il.Choice([1, 2])}).groups is None

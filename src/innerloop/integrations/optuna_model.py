@@ -321,6 +321,7 @@ class SpaceModel:
             values=values,
             noise_sd=np.array([each.outcome.noise_sds.get(name, np.nan) for each in having]),
             failed=failed,
+            groups=self.space.groups,
         )
 
     def _learn(

@@ -262,6 +262,7 @@ class Book:
             values=np.array([trial.value for trial in complete], dtype=np.float64),
             noise_sd=np.array([trial.noise_sd for trial in complete], dtype=np.float64),
             failed=self._rows("failed"),
+            groups=self.space.groups,
         )
 
     def _results_of(self, name: str) -> tuple[tuple[int, ...], Results]:
@@ -275,4 +276,5 @@ class Book:
             values=np.array(values, dtype=np.float64),
             noise_sd=np.array(noise, dtype=np.float64),
             failed=self._rows("failed"),
+            groups=self.space.groups,
         )

@@ -11,6 +11,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from innerloop.optimizer.outputs import Outputs
 from innerloop.optimizer.plain_data import class_name, class_of
@@ -45,12 +46,14 @@ class Results(NamedTuple):
         values: (n,), what they were told.
         noise_sd: (n,), standard deviations of the noise, NaN where not given.
         failed: (f, d), encoded points of trials that failed.
+        groups: (d,), which parameter each column belongs to, if some have several.
     """
 
     X: Array
     values: Array
     noise_sd: Array
     failed: Array
+    groups: NDArray[np.intp] | None = None
 
     def some(self, most: int) -> Results:
         """So many of them at most, always the same ones."""
@@ -58,7 +61,7 @@ class Results(NamedTuple):
         if n <= most:
             return self
         rows = np.random.default_rng(0).choice(n, most, replace=False)
-        return Results(self.X[rows], self.values[rows], self.noise_sd[rows], self.failed)
+        return self._replace(X=self.X[rows], values=self.values[rows], noise_sd=self.noise_sd[rows])
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,6 +200,7 @@ def _fit(
         outputs.forward(results.values),
         kernel=kernel,
         noise=None if np.isnan(given).any() else given,
+        groups=results.groups,
         start=start,
         smallest_noise=_SMALLEST_NOISE,
         tolerance=_TOLERANCE,
@@ -214,7 +218,7 @@ def _graded(
     posterior = _conditioned(results, outputs, gp)
     # Densities of the values themselves, so that scalings can be compared.
     density = posterior.log_likelihood + float(outputs.log_slope(results.values).sum())
-    prior = priors.DEFAULT.log_density(gp, results.X.shape[1])
+    prior = priors.DEFAULT.log_density(gp, results.X.shape[1], results.groups)
     plain = GaussianProcess(gp.kernel, gp.mean, float(np.median(gp.noise)))
     return _Fitted(plain, posterior, density + prior)
 

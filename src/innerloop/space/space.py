@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from innerloop import checks
 from innerloop.domain.domain import Domain, make_domain
@@ -92,6 +92,12 @@ class Space:
         """The coordinates of each parameter."""
         ends = np.cumsum([0, *(kind.width for kind in self._kinds.values())]).tolist()
         return dict(zip(self.names, map(slice, ends[:-1], ends[1:]), strict=True))
+
+    @cached_property
+    def groups(self) -> NDArray[np.intp] | None:
+        """Which parameter each coordinate belongs to (d,); None if none has several."""
+        widths = [kind.width for kind in self.varying.values()]
+        return np.repeat(np.arange(len(widths)), widths) if max(widths, default=1) > 1 else None
 
     @cached_property
     def inequalities(self) -> tuple[Constraint, ...]:

@@ -54,7 +54,7 @@ def cold_starts(objective: LogPosterior) -> Array:
     Returns:
         Hyperparameters theta, (4, p).
     """
-    d = objective.points.shape[1]
+    d = objective.scales
     typical = np.exp(objective.prior_center[:d])
     best_of_each = partial(_best_of_each, Screening(objective), typical)
     first = [_one_more(np.full(d, others), others, ratios) for others, ratios in _OTHERS]

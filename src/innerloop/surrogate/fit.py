@@ -49,6 +49,7 @@ def fit(
     *,
     kernel: type[Kernel] = Matern52,
     noise: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
     start: GaussianProcess | None = None,
     priors: Priors | None = DEFAULT,
     smallest_noise: float = 1e-8,
@@ -66,6 +67,8 @@ def fit(
         y: (n,), what was observed.
         kernel: the class of kernel.
         noise: known noise variance, a number or (n,); learned if None.
+        groups: (d,), labels of the columns; those with equal labels share a lengthscale, as all
+            columns of a choice should. By default each has its own.
         start: a previous fit to continue from; without it several starts are tried.
         priors: of the hyperparameters; None to maximize the likelihood alone.
         smallest_noise: noise that is learned is at least this, times the variance of y.
@@ -85,6 +88,7 @@ def fit(
     location, scale = _location_and_scale(values)
     unit = scale**2
     known = None if noise is None else _known_noise(noise, n)
+    shared = None if groups is None else _groups(groups, d)
     smallest = checks.positive_scalar("smallest_noise", smallest_noise)
     checks.positive_scalar("tolerance", tolerance)
     limit = _Limit(None if seconds is None else checks.positive_scalar("seconds", seconds))
@@ -95,14 +99,17 @@ def fit(
         None if known is None else _in_units(known, unit, n),
         priors,
         smallest,
+        shared,
     )
+    first = slice(d) if shared is None else np.unique(shared, return_index=True)[1]
     with linalg.one_blas_thread():
         if start is None:
             x, parts = cold_starts(_few(objective)), _ever_more(objective)
             end = _End(x[0], 0.0, 0.0)
         else:
             variances = np.array([start.kernel.variance, np.median(start.noise)]) / unit
-            both = np.concatenate([1.0 / start.kernel.inverse_lengthscales(d), variances])
+            lengthscales = 1.0 / start.kernel.inverse_lengthscales(d)[first]
+            both = np.concatenate([lengthscales, variances])
             x = objective.within_bounds(np.log(np.maximum(both, 1e-300)))[None]
             end = _End(x[0], (start.mean - location) / scale, 0.0)
             parts = [objective] if _is_affordable(objective, x, limit) else []
@@ -111,9 +118,9 @@ def fit(
             if not limit.allows(_FEWEST_EVALUATIONS * _REFINEMENT**3 * end.seconds):
                 break
             x = end.theta[None]
-    parameters = np.exp(end.theta)
+    parameters, G = np.exp(end.theta), objective.scales
     return GaussianProcess(
-        kernel(parameters[:d], float(parameters[d] * unit)),
+        kernel(parameters[slice(d) if shared is None else shared], float(parameters[G] * unit)),
         mean=float(end.mean * scale + location),
         noise=float(parameters[-1] * unit) if known is None else known,
     )
@@ -201,6 +208,14 @@ def _ahead(values: Array, x: Array, margin: float, most: int) -> NDArray[np.intp
         if not near and len(kept) < most and (not kept or values[i] <= values[kept[0]] + margin):
             kept.append(int(i))
     return np.array(kept)
+
+
+def _groups(groups: ArrayLike, d: int) -> NDArray[np.intp]:
+    """Labels of columns as numbers from 0 on: (d,)."""
+    labels = np.asarray(groups)
+    if labels.shape != (d,):
+        raise InputError(f"groups must have shape ({d},), a label for each column of X")
+    return np.unique(labels, return_inverse=True)[1].astype(np.intp)
 
 
 def _known_noise(noise: ArrayLike, n: int) -> float | Array:

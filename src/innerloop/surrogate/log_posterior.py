@@ -1,7 +1,8 @@
 """The log posterior of hyperparameters, with its gradient and its curvature.
 
-Parameters are theta = (log lengthscales, log variance, log noise). The constant mean is profiled
-out: given theta its best value is a ratio of two sums.
+Parameters are theta = (log lengthscales, log variance, log noise). Columns of one group, such as
+those of a choice, have one lengthscale: there are G of these for d columns. The constant mean is
+profiled out: given theta its best value is a ratio of two sums.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from innerloop import linalg
 from innerloop.surrogate.kernels import Kernel, ScaledPoints, squared_distances
@@ -24,15 +26,6 @@ _LARGEST_NOISE = 10.0
 _FEW = 64
 
 
-def _pairs(points: Array) -> Array | None:
-    """(x_i - x_j)^2 of all points (n, d) in each dimension, if they are few: (d, n^2)."""
-    n, d = points.shape
-    if n > _FEW:
-        return None
-    columns = points.T
-    return ((columns[:, :, None] - columns[:, None, :]) ** 2).reshape(d, n * n)
-
-
 @dataclass(frozen=True, eq=False)
 class LogPosterior:
     """Negative log posterior of theta for centred points and standardized values.
@@ -46,6 +39,7 @@ class LogPosterior:
         known_noise: (n,), noise variances that are not learned; None if they are.
         priors: of the hyperparameters; None for the likelihood alone.
         smallest_noise: the least noise variance that is learned.
+        groups: (d,), from 0 to G - 1, the group of each column; None if each is one by itself.
     """
 
     points: Array
@@ -54,24 +48,43 @@ class LogPosterior:
     known_noise: Array | None
     priors: Priors | None
     smallest_noise: float
+    groups: NDArray[np.intp] | None = None
+    members: Array | None = field(init=False)
     pairs: Array | None = field(init=False)
     bounds: Array = field(init=False)
     prior_center: Array = field(init=False)
     prior_precision: Array = field(init=False)
 
     def __post_init__(self) -> None:
-        d = self.points.shape[1]
-        lengthscale = np.log(np.multiply(_LENGTHSCALE_BOUNDS, [1.0, np.sqrt(d)]))
+        members = None
+        if self.groups is not None:  # (G, d), 1 for the columns of each group
+            members = (np.arange(self.groups.max() + 1)[:, None] == self.groups).astype(np.float64)
+        object.__setattr__(self, "members", members)
+        G = self.scales
+        lengthscale = np.log(np.multiply(_LENGTHSCALE_BOUNDS, [1.0, np.sqrt(G)]))
         noise = np.log([self.smallest_noise, _LARGEST_NOISE])
-        parameters = d + 1 + (self.known_noise is None)
-        bounds = np.array([lengthscale] * d + [np.log(_VARIANCE_BOUNDS), noise])[:parameters]
+        parameters = G + 1 + (self.known_noise is None)
+        bounds = np.array([lengthscale] * G + [np.log(_VARIANCE_BOUNDS), noise])[:parameters]
         priors = self.priors or DEFAULT
-        prior = np.array([priors.lengthscale] * d + [priors.variance, priors.noise])[:parameters]
-        prior[:d, 0] += 0.5 * np.log(d)
-        object.__setattr__(self, "pairs", _pairs(self.points))
+        prior = np.array([priors.lengthscale] * G + [priors.variance, priors.noise])[:parameters]
+        prior[:G, 0] += 0.5 * np.log(G)
+        object.__setattr__(self, "pairs", self.squares if len(self.values) <= _FEW else None)
         object.__setattr__(self, "bounds", bounds)
         object.__setattr__(self, "prior_center", prior[:, 0])
         object.__setattr__(self, "prior_precision", prior[:, 1] ** -2.0 * (self.priors is not None))
+
+    @property
+    def scales(self) -> int:
+        """G, how many lengthscales there are."""
+        return self.points.shape[1] if self.members is None else len(self.members)
+
+    @property
+    def squares(self) -> Array:
+        """(x_i - x_j)^2 of all points in each group: (G, n^2)."""
+        n, d = self.points.shape
+        columns = self.points.T
+        squares = ((columns[:, :, None] - columns[:, None, :]) ** 2).reshape(d, n * n)
+        return squares if self.members is None else self.members @ squares
 
     def subset(self, size: int) -> LogPosterior:
         """The same on a random choice of `size` observations.
@@ -89,7 +102,7 @@ class LogPosterior:
         )
 
     def within_bounds(self, theta: Array) -> Array:
-        """theta (..., d + 2) without what is known, within its bounds."""
+        """theta (..., G + 2) without what is known, within its bounds."""
         low, high = self.bounds.T
         clipped: Array = np.clip(theta[..., : low.size], low, high)
         return clipped
@@ -105,21 +118,21 @@ class LogPosterior:
         """
         n, (S, p) = len(self.values), theta.shape
         few = self if n <= _INFORMATION_POINTS else self.subset(_INFORMATION_POINTS)
-        m, d = few.points.shape
+        m, G = len(few.values), self.scales
         parameters = np.exp(theta)
-        scaled = few.points.T * (few.kernel.stretch / parameters[:, :d])[:, :, None]
-        squares = (scaled[:, :, :, None] - scaled[:, :, None, :]) ** 2
-        variances = parameters[:, d]
+        units = few.kernel.stretch / parameters[:, :G]
+        squares = ((units**2)[:, :, None] * few.squares).reshape(S, G, m, m)
+        variances = parameters[:, G]
         covariance, pullback = few.kernel.profile(squares.sum(axis=1), 1.0)
         covariance *= variances[:, None, None]
         slope = pullback(np.full((S, m, m), -2.0)) * variances[:, None, None]
-        tangents = np.empty((S, d + 2, m, m))
-        np.multiply(slope[:, None], squares, out=tangents[:, :d])
-        tangents[:, d] = covariance
-        tangents[:, d + 1] = 0.0
+        tangents = np.empty((S, G + 2, m, m))
+        np.multiply(slope[:, None], squares, out=tangents[:, :G])
+        tangents[:, G] = covariance
+        tangents[:, G + 1] = 0.0
         noise = parameters[:, -1:] if few.known_noise is None else few.known_noise
-        linalg.diagonals(tangents)[:, d + 1] = noise
-        inverses = linalg.log_determinants_and_inverses(covariance + tangents[:, d + 1], variances)[
+        linalg.diagonals(tangents)[:, G + 1] = noise
+        inverses = linalg.log_determinants_and_inverses(covariance + tangents[:, G + 1], variances)[
             1
         ]
         products = inverses[:, None] @ tangents[:, :p]
@@ -137,9 +150,9 @@ class LogPosterior:
 
         at the mean that is best given theta, 1^T K^-1 y / (1^T K^-1 1 + precision of its prior).
         """
-        n, d = self.points.shape
+        n, G = len(self.values), self.scales
         parameters = np.exp(theta)
-        lengthscales, variances = parameters[:, :d], parameters[:, d]
+        lengthscales, variances = parameters[:, :G], parameters[:, G]
         noise = parameters[:, -1:] if self.known_noise is None else self.known_noise
         units = self.kernel.stretch / lengthscales
         covariance, pullback = self.kernel.profile(self._distances(units), 1.0)
@@ -159,34 +172,35 @@ class LogPosterior:
         d_K = inverses
         d_K -= alpha[:, :, None] * alpha[:, None, :]
         grads = np.empty_like(theta)
-        grads[:, d] = 0.5 * np.vecdot(
+        grads[:, G] = 0.5 * np.vecdot(
             d_K.reshape(len(theta), -1), covariance.reshape(len(theta), -1)
         )
         if self.known_noise is None:
             grads[:, -1] = 0.5 * noise[:, 0] * linalg.diagonals(d_K).sum(axis=1)
         moments = self._moments(pullback(d_K))
-        grads[:, :d] = -(variances[:, None] * units**2) * moments
+        grads[:, :G] = -(variances[:, None] * units**2) * moments
         offset = theta - self.prior_center
         pull = self.prior_precision * offset
         return values + 0.5 * np.vecdot(offset, pull), grads + pull, means
 
     def _distances(self, units: Array) -> Array:
-        """Squared distances of all points in units (S, d): (S, n, n)."""
+        """Squared distances of all points in units (S, G): (S, n, n)."""
         n = len(self.points)
         if self.pairs is not None:
             return np.asarray(units**2 @ self.pairs).reshape(-1, n, n)
+        units = units if self.groups is None else units[:, self.groups]
         scaled = ScaledPoints(self.points * units[:, None, :])
         s = squared_distances(scaled, scaled)
         linalg.diagonals(s)[...] = 0.0
         return s
 
     def _moments(self, weights: Array) -> Array:
-        """sum_ij w_ij (x_i - x_j)^2 per dimension, for symmetric w (S, n, n): (S, d)."""
+        """sum_ij w_ij (x_i - x_j)^2 per group, for symmetric w (S, n, n): (S, G)."""
         if self.pairs is not None:
             return np.asarray(weights.reshape(len(weights), -1) @ self.pairs.T)
         moments: Array = weights.sum(axis=1) @ self.points**2
         moments -= (self.points * (weights @ self.points)).sum(axis=1)
-        return 2.0 * moments
+        return 2.0 * (moments if self.members is None else moments @ self.members.T)
 
     @property
     def mean_precision(self) -> float:

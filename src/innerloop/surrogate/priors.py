@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from innerloop import checks
 from innerloop.surrogate.gaussian_process import GaussianProcess
@@ -16,9 +16,9 @@ from innerloop.types import Array
 class Priors:
     """Independent normal priors on the logarithms of the hyperparameters, in units of the sd of y.
 
-    Lengthscales are centred at exp(lengthscale[0]) * sqrt(d): distances in the unit cube grow
-    like sqrt(d), so that functions of 1 and of 100 inputs are thought equally smooth across
-    their domain (Hvarfner et al. 2024 argue for such a prior).
+    Lengthscales are centred at exp(lengthscale[0]) * sqrt(d), d being their number: distances in
+    the unit cube grow like sqrt(d), so that functions of 1 and of 100 inputs are thought equally
+    smooth across their domain (Hvarfner et al. 2024 argue for such a prior).
 
     Args:
         lengthscale: center and sd of log(lengthscale / sqrt(d)).
@@ -39,17 +39,23 @@ class Priors:
             checks.positive_scalar(f"sd of {name}", sd)
         checks.positive_scalar("sd of mean", self.mean)
 
-    def log_density(self, gp: GaussianProcess, d: int) -> float:
+    def log_density(
+        self, gp: GaussianProcess, d: int, groups: NDArray[np.intp] | None = None
+    ) -> float:
         """Log prior density log p(theta) of a surrogate, up to a constant.
 
         Args:
             gp: the surrogate, of values with standard deviation 1.
             d: dimension of its inputs.
+            groups: (d,), those that share a lengthscale, if some do.
 
         Returns:
             The logarithm of the density.
         """
-        logs = -np.log(gp.kernel.inverse_lengthscales(d)) - 0.5 * np.log(d)
+        inverse = gp.kernel.inverse_lengthscales(d)
+        if groups is not None:
+            inverse = inverse[np.unique(groups, return_index=True)[1]]
+        logs = -np.log(inverse) - 0.5 * np.log(len(inverse))
         total = _log_normal(logs, self.lengthscale).sum()
         total += _log_normal(np.log(gp.kernel.variance), self.variance)
         total += _log_normal(np.log(np.mean(gp.noise) + 1e-300), self.noise)

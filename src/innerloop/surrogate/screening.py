@@ -25,17 +25,18 @@ class Screening:
     def __init__(self, objective: LogPosterior) -> None:
         self._objective = objective
         points, (rows, columns) = objective.points, np.tril_indices(len(objective.points), -1)
-        self._pairs = ((points[rows] - points[columns]) ** 2).T
+        squares = ((points[rows] - points[columns]) ** 2).T
+        self._pairs = squares if objective.members is None else objective.members @ squares
         self._sides = np.stack([np.ones(len(points)), objective.values])
 
     def __call__(self, lengthscales: Array, ratios: Array) -> tuple[Array, Array]:
-        """Rough values, and theta: (S,), (S, d + 2).
+        """Rough values, and theta: (S,), (S, G + 2).
 
         The variance is about the best one. Known noise counts instead of the ratios, with a
         variance of 1.
 
         Args:
-            lengthscales: (S, d).
+            lengthscales: (S, G).
             ratios: (S,), of noise to variance.
 
         Returns:

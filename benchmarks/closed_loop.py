@@ -31,9 +31,10 @@ from typing import TypeVar
 import numpy as np
 
 import optuna_setup
-from closed_loop_report import Key, append, load, log_regret, report
+from closed_loop_report import log_regret, report
 from closed_loop_rivals import METHODS
 from closed_loop_tasks import NAMES, Point, Task, make_task
+from results_file import Key, append, load
 from timing import Stopwatch
 
 T = TypeVar("T")

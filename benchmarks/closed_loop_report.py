@@ -1,42 +1,15 @@
-"""The results of the closed loop: a file of one line per run, and Markdown tables of them."""
+"""Markdown tables of the results of the closed loop."""
 
 from __future__ import annotations
-
-import json
-from pathlib import Path
 
 import numpy as np
 
 from closed_loop_tasks import NAMES
+from results_file import Cells, Key
 
 FLOOR = 1e-10
 OURS, TOLD = "innerloop", "botorch-told"
-Key = tuple[str, str, int]
-Cells = dict[Key, dict]
 Table = dict[str, dict[str, list[dict]]]
-
-
-def load(path: Path) -> Cells:
-    """The last result of every task, method and seed.
-
-    Lines are only ever added, so that several processes may share a file; one that forgets runs
-    removes what came before it.
-    """
-    cells: Cells = {}
-    for line in path.read_text().splitlines() if path.exists() else []:
-        record = json.loads(line)
-        if "forget" in record:
-            for key in record["forget"]:
-                cells.pop(tuple(key), None)
-        else:
-            cells[record["task"], record["method"], record["seed"]] = record
-    return cells
-
-
-def append(path: Path, record: dict) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with path.open("a") as file:
-        file.write(json.dumps(record) + "\n")
 
 
 def log_regret(cell: dict) -> float:

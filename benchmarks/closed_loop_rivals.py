@@ -7,11 +7,10 @@ every one of them works as its own documentation advises, on one thread.
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from closed_loop_tasks import Task
 from task_parameters import (
     Options,
     Point,
@@ -22,6 +21,10 @@ from task_parameters import (
     levels_among,
     options_among,
 )
+
+if TYPE_CHECKING:
+    # Rivals have environments of their own, without what tasks need.
+    from closed_loop_tasks import Task
 
 
 class Method(Protocol):
@@ -40,7 +43,7 @@ class Method(Protocol):
         """The evaluated point that is thought best."""
 
 
-class _Remembering:
+class Remembering:
     """Keeps what was observed; recommends the best observation."""
 
     def __init__(self, task: Task) -> None:
@@ -59,7 +62,7 @@ class _Remembering:
         return self.points[int(np.argmin(self.values))]
 
 
-class RandomSearch(_Remembering):
+class RandomSearch(Remembering):
     """Points drawn evenly from the space."""
 
     def __init__(self, task: Task, seed: int) -> None:
@@ -71,9 +74,9 @@ class RandomSearch(_Remembering):
 
 
 class InnerLoop:
-    """innerloop as it comes."""
+    """innerloop as it comes, or with other settings of its optimizer."""
 
-    def __init__(self, task: Task, seed: int) -> None:
+    def __init__(self, task: Task, seed: int, **settings) -> None:
         from innerloop import Choice, Integer, Optimizer, Real, Space
 
         def converted(parameter: Range | Whole | Options) -> Real | Integer | Choice:
@@ -84,7 +87,7 @@ class InnerLoop:
             return Choice(list(parameter.values))
 
         space = Space({name: converted(each) for name, each in task.parameters.items()})
-        self.optimizer = Optimizer(space, direction="minimize", seed=seed)
+        self.optimizer = Optimizer(space, direction="minimize", seed=seed, **settings)
 
     def add(self, points: list[Point], values: list[float]) -> None:
         for point, value in zip(points, values, strict=True):
@@ -101,7 +104,7 @@ class InnerLoop:
         return dict(self.optimizer.best.params)
 
 
-class BoTorch(_Remembering):
+class BoTorch(Remembering):
     """BoTorch's default model, fitted anew every round, and qLogEI (noisy tasks: qLogNEI).
 
     The model sees reals and integers in the unit cube, logarithms taken where the space says so,
@@ -185,7 +188,7 @@ class BoTorch(_Remembering):
         return model, X
 
 
-class Optuna(_Remembering):
+class Optuna(Remembering):
     """A study in memory; the initial points are its first trials, so nothing is drawn at random."""
 
     def __init__(self, task: Task, seed: int, sampler: str) -> None:

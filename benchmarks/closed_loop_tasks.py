@@ -17,7 +17,7 @@ from scipy.stats import qmc
 
 import innerloop as il
 from innerloop_paper import functions
-from task_parameters import Options, Point, Range, Whole
+from task_parameters import Options, Point, Range, Whole, at_fractions
 
 
 @dataclass(frozen=True)
@@ -47,8 +47,7 @@ class Task:
 
     def decode(self, u: np.ndarray) -> Point:
         """The point at fractions u (d,) of the parameters' ranges."""
-        named = zip(self.parameters.items(), u.tolist(), strict=True)
-        return {name: parameter.decode(share) for (name, parameter), share in named}
+        return at_fractions(u.tolist(), self.parameters)
 
     def regret(self, point: Point) -> float:
         """How far the noise-free value is above the optimum."""

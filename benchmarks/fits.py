@@ -22,12 +22,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from fit_data import DataSet, data_sets
-from fit_server import NOISE, scale_of
 from scipy.optimize import minimize
 from threadpoolctl import threadpool_limits
 
 import innerloop as il
+from fit_data import DataSet, data_sets
+from fit_server import NOISE, scale_of
 from innerloop.surrogate.log_posterior import LogPosterior
 
 

@@ -26,11 +26,11 @@ import argparse
 from collections.abc import Callable
 
 import numpy as np
-from closed_loop import Evaluator, Stopwatch
 from optuna.samplers import BaseSampler, GPSampler, TPESampler
 from threadpoolctl import threadpool_limits
 
 import optuna_setup
+from closed_loop import Evaluator, Stopwatch
 from closed_loop_report import FLOOR
 from closed_loop_rivals import Optuna
 from closed_loop_tasks import Task, make_task

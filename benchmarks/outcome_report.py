@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from closed_loop_report import Cells, Key
 from outcome_tasks import TASKS
+from results_file import Cells, Key
 
 OURS, ALONE = "innerloop", "innerloop-alone"
 RESAMPLES = 10_000

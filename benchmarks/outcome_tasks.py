@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy.stats import qmc
 
-from task_parameters import Options, Point, Range, Whole
+from task_parameters import Options, Point, Range, Whole, at_fractions
 
 Outcomes = dict[str, float]
 EVALUATIONS = 64
@@ -52,8 +52,7 @@ class Task:
 
     def decode(self, u: np.ndarray) -> Point:
         """The point at fractions u (d,) of the parameters' ranges."""
-        named = zip(self.parameters.items(), u.tolist(), strict=True)
-        return {name: parameter.decode(share) for (name, parameter), share in named}
+        return at_fractions(u.tolist(), self.parameters)
 
     def initial_points(self, seed: int) -> list[Point]:
         """2 (d + 1) scrambled Sobol points."""

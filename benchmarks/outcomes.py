@@ -43,10 +43,10 @@ from pathlib import Path
 import moocore
 import numpy as np
 
-from closed_loop_report import Cells, Key, append, load
 from outcome_report import ALONE, OURS, report
 from outcome_rivals import METHODS
 from outcome_tasks import EVALUATIONS, TASKS, Outcomes, Task
+from results_file import Cells, Key, append, load
 
 HERE = Path(__file__).parent
 

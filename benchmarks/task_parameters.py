@@ -70,6 +70,12 @@ class Options:
 Parameters = Mapping[str, Range | Whole | Options]
 
 
+def at_fractions(fractions: Sequence[float], parameters: Parameters) -> Point:
+    """The point at fractions of the parameters' ranges, each value having an equal share."""
+    named = zip(parameters.items(), fractions, strict=True)
+    return {name: kind.decode(float(share)) for (name, kind), share in named}
+
+
 def encoded(point: Point, parameters: Parameters) -> list[float]:
     """A point as numbers: fractions of ranges, and indices of options."""
     numbers = []

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import paired
-from markdown import table
+from page import table
 from scores import Scores, paired_differences
 
 STAGES = (0.25, 0.5, 0.75, 1.0)
@@ -105,6 +105,8 @@ def _tasks(
 def _conclusion(final: dict[str, np.ndarray], one: str, other: str, scores: Scores) -> str:
     differences = list(final.values())
     these, like = paired.for_these_tasks(differences), paired.for_tasks_like_these(differences)
+    if all((np.abs(each) <= SAME).all() for each in differences):
+        return f"There is no difference in any run of {one} and {other}."
     better, worse = (one, other) if these.value < 0 else (other, one)
     size = f"{abs(these.value):.3f} in {scores.unit}"
     if like.sure:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import paired
-from markdown import table
+from page import table
 from results_file import Cells
 from scores import Scores, paired_differences
 

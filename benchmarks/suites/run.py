@@ -7,6 +7,7 @@ Prints the run as a JSON object; `suites.py` calls this, and says which fields i
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import os
@@ -74,8 +75,9 @@ class Optimizer:
         return answer["result"]
 
     def close(self) -> None:
-        self.process.stdin.close()
-        self.process.wait()
+        # What could not be written to a process that has ended is written in vain once more.
+        with contextlib.suppress(BrokenPipeError), self.process:
+            pass
 
 
 def starting_points(problem: Problem, q: int, evaluations: int, seed: int) -> list[Point]:

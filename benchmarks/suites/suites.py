@@ -35,8 +35,8 @@ sys.path.append(str(Path(__file__).parents[1]))
 from catalogue import PARTS, SUITES, Suite, part_of
 from comparison import compare
 from environments import advice, python_of
-from markdown import put
 from methods import METHODS
+from page import put
 from report import report
 from results_file import Cells, append, load
 from scores import MissingError, Scores

@@ -88,10 +88,6 @@ def instance(seed: int) -> int:
     return 1 + seed % INSTANCES + (INSTANCES if seed >= PARTS["page"] else 0)
 
 
-def part_of(seed: int) -> str:
-    return "page" if seed >= PARTS["page"] else "development"
-
-
 def _bbob(family: str, d: int, q: int, evaluations: int, package: str) -> Suite:
     name = f"{family}-{d}"
     tasks = {f"{name}-f{i:02d}": f"f{i} {title}" for i, title in enumerate(FUNCTIONS, 1)}

@@ -11,6 +11,7 @@ from scores import Scores, paired_differences
 STAGES = (0.25, 0.5, 0.75, 1.0)
 # Scores that differ by no more are the same.
 SAME = 1e-9
+COUNTS = "runs lower : equal : higher"
 
 
 def compare(scores: Scores, one: str, other: str, at: int) -> list[str]:
@@ -26,6 +27,17 @@ def compare(scores: Scores, one: str, other: str, at: int) -> list[str]:
     lines += _tasks(scores, final, one, other, at)
     lines += [_conclusion(final, one, other, scores), _time(scores, one, other), ""]
     return lines
+
+
+def summary(found: list[tuple[Scores, int]], one: str, other: str) -> list[str]:
+    """The same over whole suites, each with the evaluations that count in it."""
+    rows = []
+    for scores, at in found:
+        differences = list(_differences(scores, one, other, at).values())
+        if differences:
+            rows.append(_row(f"{scores.suite.name}, {scores.unit}", differences))
+    heading = ["suite", "these tasks", "tasks like these", "rank (-1 to 1)", COUNTS]
+    return [f"### {one} less {other}", *table(heading, rows)]
 
 
 def _differences(scores: Scores, one: str, other: str, at: int) -> dict[str, np.ndarray]:
@@ -65,7 +77,7 @@ def _heading(first: str, scores: Scores) -> list[str]:
         f"{scores.unit}, these tasks",
         "tasks like these",
         "rank (-1 to 1)",
-        "runs lower : equal : higher",
+        COUNTS,
     ]
 
 

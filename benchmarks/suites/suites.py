@@ -32,8 +32,8 @@ from pathlib import Path
 
 sys.path.append(str(Path(__file__).parents[1]))
 
-from catalogue import PARTS, SUITES, Suite, part_of
-from comparison import compare
+from catalogue import PARTS, SUITES, Suite
+from comparison import compare, summary
 from environments import advice, python_of
 from methods import METHODS
 from page import put
@@ -192,11 +192,13 @@ def scores_of(arguments: argparse.Namespace, name: str) -> Scores:
 
 
 def report_all(arguments: argparse.Namespace) -> None:
+    found = []
     for name in arguments.suites:
         scores, at = scores_of(arguments, name), arguments.at or length(arguments, SUITES[name])
         try:
             if arguments.compare:
                 lines = compare(scores, *arguments.compare, at)
+                found.append((scores, at))
             else:
                 rivals = [method for method in arguments.methods if method != OURS]
                 lines = report(scores, arguments.label, rivals, arguments.part, at)
@@ -205,6 +207,8 @@ def report_all(arguments: argparse.Namespace) -> None:
         print("\n".join(lines))
         if arguments.page:
             put(arguments.page, name, lines)
+    if len(found) > 1:
+        print("\n".join(summary(found, *arguments.compare)))
 
 
 def parsed() -> argparse.Namespace:
@@ -233,7 +237,7 @@ def parsed() -> argparse.Namespace:
     add("--at", type=int, help="how many evaluations count in the report")
     add("--page", type=Path, help="put the report there as well")
     arguments = parser.parse_args()
-    if arguments.page and (arguments.compare or part_of(PARTS[arguments.part]) != "page"):
+    if arguments.page and (arguments.compare or arguments.part != "page"):
         parser.error("--page takes the report of --part page")
     if arguments.label != OURS and arguments.label in METHODS:
         parser.error(f"--label {arguments.label} is the name of a rival")

@@ -114,6 +114,8 @@ class Smac(Remembering):
         super().__init__(problem)
         self.seed = seed
         self.facade = None
+        # SMAC keeps files; this folder goes with the process.
+        self.folder = tempfile.TemporaryDirectory()
 
     def ask(self, q: int) -> list[Point]:
         if self.facade is None:
@@ -157,7 +159,7 @@ class Smac(Remembering):
             deterministic=True,
             n_trials=10_000,
             seed=self.seed,
-            output_directory=tempfile.mkdtemp(),
+            output_directory=self.folder.name,
         )
         real = all(isinstance(kind, Range) for kind in parameters.values())
         facade = BlackBoxFacade if real else HyperparameterOptimizationFacade

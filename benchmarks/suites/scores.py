@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -33,13 +34,20 @@ class Scores:
     def of(self, task: str, method: str, at: int, *, recommended: bool = False) -> Seeds:
         """By seed, the score of the best of the first evaluations, or of what is recommended."""
         found = {}
-        for (name, label, seed), cell in self.cells.items():
-            if name != task or label != method or not cell["scores"]:
-                continue
+        for seed, cell in self._runs.get(task, {}).get(method, {}).items():
             best = min(cell["scores"][:at])
             if recommended and cell["recommended"] is not None:
                 best = cell["recommended"]
             found[seed] = self._scored(task, best)
+        return found
+
+    @cached_property
+    def _runs(self) -> dict[str, dict[str, dict[int, dict]]]:
+        """Runs that have evaluated something, by task, method and seed."""
+        found: dict[str, dict[str, dict[int, dict]]] = {}
+        for (task, method, seed), cell in self.cells.items():
+            if cell["scores"]:
+                found.setdefault(task, {}).setdefault(method, {})[seed] = cell
         return found
 
     def _scored(self, task: str, best: float) -> float:
@@ -47,17 +55,22 @@ class Scores:
             return float(np.log10(max(best, FLOOR)))
         if self.suite.score == "regret":
             return best
-        lowest, usual = self._scale(task)
+        if task not in self._scales:
+            raise MissingError(f"scores of {task} need runs of random search: --methods random")
+        lowest, usual = self._scales[task]
         return float(np.clip((best - lowest) / max(usual - lowest, 1e-12), 0.0, 1.0))
 
-    def _scale(self, task: str) -> tuple[float, float]:
-        """The least loss known, and the median of what random search finds at one evaluation."""
-        runs = {key: cell for key, cell in self.cells.items() if key[0] == task}
-        drawn = [cell["scores"][cell["starts"] :] for key, cell in runs.items() if key[1] == RANDOM]
-        if not any(drawn):
-            raise MissingError(f"scores of {task} need runs of random search: --methods random")
-        lowest = min(min(cell["scores"]) for cell in runs.values() if cell["scores"])
-        return lowest, float(np.median(np.concatenate(drawn)))
+    @cached_property
+    def _scales(self) -> dict[str, tuple[float, float]]:
+        """The least loss known, and the median of what random search finds with one evaluation."""
+        found = {}
+        for task, methods in self._runs.items():
+            drawn = [cell["scores"][cell["starts"] :] for cell in methods.get(RANDOM, {}).values()]
+            if any(drawn):
+                runs = [cell for seeds in methods.values() for cell in seeds.values()]
+                lowest = min(min(cell["scores"]) for cell in runs)
+                found[task] = lowest, float(np.median(np.concatenate(drawn)))
+        return found
 
     def typical(self, scores: np.ndarray) -> float:
         """What stands for a task: the median of regrets over orders of magnitude, or the mean."""

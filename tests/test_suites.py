@@ -98,7 +98,9 @@ def test_a_report_counts_tasks_and_shows_failures():
     row = next(line for line in text.splitlines() if line.startswith("| rival"))
     entries = [entry.strip() for entry in row.strip("|").split("|")]
     assert entries[:2] == ["rival", "2"]
-    assert entries[2] == "1.50 (1.00 to 2.00)"  # second on one task, first on the other
+    # Second on one task, first on the other: means of two tasks drawn anew are 1, 1.5 or 2, and
+    # these are spread by a factor of the square root of 2.
+    assert entries[2] == "1.50 (0.79 to 2.21)"
     assert "1 of 2" in entries
     assert entries[-1] == "3"
     assert text.count("failed after 2 evaluations") == 3

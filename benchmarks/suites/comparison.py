@@ -121,7 +121,7 @@ def _conclusion(final: dict[str, np.ndarray], one: str, other: str, scores: Scor
         return f"There is no difference in any run of {one} and {other}."
     better, worse = (one, other) if these.value < 0 else (other, one)
     size = f"{abs(these.value):.3f} in {scores.unit}"
-    if like.sure:
+    if these.sure and like.sure:
         return f"**{better} is better than {worse}** by {size}, on tasks like these too."
     if these.sure:
         return (

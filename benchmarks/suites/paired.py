@@ -12,6 +12,7 @@ the mean over tasks of the mean over seeds, with 95%:
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -30,7 +31,10 @@ class Mean:
     high: float
 
     def __str__(self) -> str:
-        return f"{self.value:.2f} ({self.low:.2f} to {self.high:.2f})"
+        """With two digits of the interval's length, and no fewer than two decimals."""
+        length = self.high - self.low
+        n = max(2, 1 - math.floor(math.log10(length))) if length > 1e-4 else 2
+        return f"{self.value:.{n}f} ({self.low:.{n}f} to {self.high:.{n}f})"
 
     @property
     def sure(self) -> bool:
@@ -46,23 +50,29 @@ def ranks(scores: np.ndarray) -> np.ndarray:
 def for_these_tasks(differences: list[np.ndarray]) -> Mean:
     """The mean of differences by task (seeds,), and its interval over seeds.
 
-    Drawing s seeds of s anew understates the variance by a factor of (s - 1) / s, which is made
-    up for; of a task with a single seed nothing is known of its variation.
+    Of a task with a single seed nothing is known of its variation.
     """
     generator = np.random.default_rng(0)
-    total = np.zeros(RESAMPLES)
-    for each in differences:
-        s = len(each)
-        drawn = each[generator.integers(s, size=(RESAMPLES, s))].mean(axis=1) - each.mean()
-        total += drawn * np.sqrt(s / max(s - 1, 1))
-    mean = float(np.mean([each.mean() for each in differences]))
-    low, high = np.quantile(total / len(differences), LEVELS)
-    return Mean(mean, mean + float(low), mean + float(high))
+    drawn = sum(_deviations(each, generator) for each in differences) / len(differences)
+    return _around(float(np.mean([each.mean() for each in differences])), drawn)
 
 
 def for_tasks_like_these(differences: list[np.ndarray]) -> Mean:
     """The mean of differences by task (seeds,), and its interval over tasks."""
     means = np.array([each.mean() for each in differences])
-    picked = np.random.default_rng(0).integers(len(means), size=(RESAMPLES, len(means)))
-    low, high = np.quantile(means[picked].mean(axis=1), LEVELS)
-    return Mean(float(means.mean()), float(low), float(high))
+    return _around(float(means.mean()), _deviations(means, np.random.default_rng(0)))
+
+
+def _deviations(values: np.ndarray, generator: np.random.Generator) -> np.ndarray:
+    """How far means of values (s,) drawn anew are from their mean (RESAMPLES,).
+
+    Drawing s of s values understates the variance by a factor of (s - 1) / s, which is made up for.
+    """
+    s = len(values)
+    drawn = values[generator.integers(s, size=(RESAMPLES, s))].mean(axis=1)
+    return (drawn - values.mean()) * math.sqrt(s / max(s - 1, 1))
+
+
+def _around(mean: float, deviations: np.ndarray) -> Mean:
+    low, high = np.quantile(deviations, LEVELS)
+    return Mean(mean, mean + float(low), mean + float(high))

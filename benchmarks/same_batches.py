@@ -3,9 +3,10 @@
     python benchmarks/same_batches.py --against ../before/src        # 48 problems
 
 Every problem is drawn from its number: observations, kernel, utility, q, pending points, domain,
-way to fill the batch, budget. Both versions solve all of them in processes of their own; the
-largest difference of each batch, and of its value, gains and bound, is printed. Problems that
-differ by more than 1e-9 are listed, and make the script end with status 1.
+way to fill the batch, budget, and the chance that evaluations succeed, which is given: what a
+version would learn of it is no part of the comparison. Both versions solve all of them in processes
+of their own; the largest difference of each batch, and of its value, gains and bound, is printed.
+Problems that differ by more than 1e-9 are listed, and make the script end with status 1.
 """
 
 from __future__ import annotations
@@ -74,7 +75,7 @@ def solve(settings: dict[str, Any]) -> dict[str, Any]:
     if settings["way"] == "candidates":
         options["candidates"] = rng.random((300, d))
     if settings["chance"]:
-        options["chance"] = _chance(X, rng.random((4, d)))
+        options["chance"] = _GivenChance(X, rng.random((4, d)))
     batch = il.suggest(posterior, q, utility, **options, **_way(settings))
     return {
         "X": batch.X.tolist(),
@@ -124,12 +125,25 @@ def _domain(settings: dict[str, Any], rng: np.random.Generator) -> dict[str, Any
     return {"domain": make(d, **given)}
 
 
-def _chance(succeeded: np.ndarray, failed: np.ndarray) -> Any:
-    if hasattr(il, "Chance"):
-        return il.Chance.of(succeeded, failed)
-    from innerloop.batches.chance import Chance
+class _GivenChance:
+    """A chance of success that is the same for both versions, whatever either would learn.
 
-    return Chance.of(succeeded, failed)
+    log-odds(x) = log((s + 1) / (f + 1)) + 2 sum_i s_i exp(-|x - x_i|^2 / (2 0.15^2 d)).
+    """
+
+    def __init__(self, succeeded: np.ndarray, failed: np.ndarray) -> None:
+        self.failed = failed
+        self._points = np.concatenate([succeeded, failed])
+        self._weights = np.repeat([2.0, -2.0], [len(succeeded), len(failed)])
+        self._base = np.log((len(succeeded) + 1.0) / (len(failed) + 1.0))
+
+    def log(self, X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Logarithm of the chance, and its gradient."""
+        difference = (X[:, None] - self._points) / (0.15 * np.sqrt(X.shape[1]))
+        weights = self._weights * np.exp(-0.5 * (difference**2).sum(axis=-1))
+        odds = self._base + weights.sum(axis=1)
+        slope = -(weights[..., None] * difference).sum(axis=1) / (0.15 * np.sqrt(X.shape[1]))
+        return -np.logaddexp(0.0, -odds), slope / (1.0 + np.exp(odds))[:, None]
 
 
 def main() -> None:

@@ -1,7 +1,5 @@
 """Improvement on a best that is not known, and the chance that evaluations succeed."""
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -98,46 +96,6 @@ def test_repeated_observations_do_no_harm():
 
 
 # The chance of success.
-
-
-@pytest.mark.parametrize("seed", [0, 1])
-def test_chance_against_its_formula_and_differences(seed):
-    rng = np.random.default_rng(seed)
-    good, bad = rng.random((7, 3)), rng.random((4, 3))
-    # By default all coordinates count alike; or the last one alone.
-    inverse = [np.full(3, 1 / (0.15 * np.sqrt(3))), np.array([0.0, 0.0, 5.0])][seed]
-    chance = replace(Chance.of(good, bad), inverse=inverse)
-    X = rng.random((5, 3))
-    log_chance, grad = chance.log(X)
-    for x, value in zip(X, log_chance, strict=True):
-        odds = np.log(8 / 5)
-        odds += 2 * sum(np.exp(-(((x - p) * inverse) ** 2).sum() / 2) for p in good)
-        odds -= 2 * sum(np.exp(-(((x - p) * inverse) ** 2).sum() / 2) for p in bad)
-        assert value == pytest.approx(-np.log(1 + np.exp(-odds)))
-    for k in range(3):
-        shift = 1e-6 * np.eye(3)[k]
-        slope = (chance.log(X + shift)[0] - chance.log(X - shift)[0]) / 2e-6
-        np.testing.assert_allclose(grad[:, k], slope, rtol=1e-5, atol=1e-8)
-
-
-def test_failures_that_one_coordinate_explains_are_its_own():
-    """Beyond 0.8 of one of six all fail: known where nothing is near, and only there."""
-    rng = np.random.default_rng(0)
-    X = rng.random((40, 6))
-    beyond = X[:, 2] > 0.8
-    chance = Chance.of(X[~beyond], X[beyond])
-    assert np.flatnonzero(chance.inverse).tolist() == [2]
-    new = rng.random((200, 6))
-    away = np.abs(new[:, 2] - 0.8) > 0.05
-    success = np.exp(chance.log(new)[0])
-    np.testing.assert_array_equal(success[away] > 0.5, new[away, 2] < 0.8)
-
-
-def test_failures_that_nothing_explains_are_nobodys():
-    for seed in range(5):
-        rng = np.random.default_rng(seed)
-        chance = Chance.of(rng.random((32, 6)), rng.random((8, 6)))
-        np.testing.assert_allclose(chance.inverse, 1 / (0.15 * np.sqrt(6)))
 
 
 def test_queries_keep_away_from_where_evaluations_fail():

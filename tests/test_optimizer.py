@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 import innerloop as il
 from innerloop.optimizer.learn import Results, learn
+from innerloop.optimizer.propose import CAUTION
 
 SPACE = il.Space({"x": il.Real(-5.0, 10.0), "y": il.Real(0.0, 15.0)})
 MIXED = il.Space(
@@ -460,20 +461,23 @@ def test_a_failure_by_accident_does_not_bar_the_place():
     assert run(optimizer, bowl, 40, q=2).best.value < 1e-3
 
 
-def test_an_edge_of_one_parameter_of_six_is_learned():
+@pytest.mark.parametrize("q", [1, 4])
+def test_an_edge_of_one_parameter_of_six_is_learned(q):
     """Trials beyond 0.9 of one parameter fail, and the best that works is just before that."""
-    space = il.Space({f"x{k}": il.Real(0.0, 1.0) for k in range(6)})
-    for seed in (0, 1):
+    space, failures = il.Space({f"x{k}": il.Real(0.0, 1.0) for k in range(6)}), []
+    for seed in (0, 1, 2):
         optimizer = il.Optimizer(space, seed=seed)
-        for _ in range(40):
-            trial = optimizer.ask()
-            x = list(trial.params.values())
-            if x[0] > 0.9:
-                optimizer.tell(trial, state="failed")
-            else:
-                optimizer.tell(trial, sum((each - 0.4) ** 2 for each in x[1:]) - 2.0 * x[0])
-        assert sum(trial.state == "failed" for trial in optimizer.trials) <= 22
-        assert optimizer.best.value < -1.75  # of -1.8
+        for _ in range(40 // q):
+            for trial in optimizer.ask(q):
+                x = list(trial.params.values())
+                if x[0] > 0.9:
+                    optimizer.tell(trial, state="failed")
+                else:
+                    optimizer.tell(trial, sum((each - 0.4) ** 2 for each in x[1:]) - 2.0 * x[0])
+        failures.append(sum(trial.state == "failed" for trial in optimizer.trials))
+        assert optimizer.best.value < -1.76  # of -1.8
+    assert np.median(failures) <= 8
+    assert max(failures) <= 12
 
 
 @pytest.mark.parametrize(
@@ -518,7 +522,7 @@ def test_points_of_a_finite_space_that_failed_are_not_chosen_again(acquisition):
         u = (mean - optimizer.posterior.fitted.max()) / sd
         density = np.exp(-0.5 * u**2) / np.sqrt(2 * np.pi)
         below = np.array([0.5 * math.erfc(-each / math.sqrt(2)) for each in u])
-        worth = sd * (u * below + density) * np.exp(optimizer.chance.log(X)[0])
+        worth = sd * (u * below + density) * np.exp(optimizer.chance.in_a_row(CAUTION).log(X)[0])
     assert optimizer.ask().params == {"k": rest[int(np.argmax(worth))]}
 
 

@@ -60,10 +60,12 @@ class Taught(NamedTuple):
     Args:
         key: the trials, and how much was told of each.
         model: what came of them, with hyperparameters and the posterior at hand.
+        failures: the numbers of those that failed.
     """
 
     key: tuple[tuple[int, bool, int], ...]
     model: OneOutcome | SeveralOutcomes
+    failures: frozenset[int]
 
 
 class SpaceModel:
@@ -200,13 +202,15 @@ class SpaceModel:
         }
         if not all(rows.values()):
             return None
-        failed = self._rows([each.place for each in finished if each.outcome.failed(goals)])
+        without = [each for each in finished if each.outcome.failed(goals)]
+        failures = frozenset(each.number for each in without)
+        failed = self._rows([each.place for each in without])
         results = {name: self._results(name, rows[name], failed, goals) for name in rows}
         if goals.is_plain:
             (name,) = rows
             numbers = tuple(each.number for each in finished)
             learned = self._learn(study, numbers, results[name], name, goals, settings)
-            self._taught = Taught(key, OneOutcome(results[name], learned))
+            self._taught = Taught(key, OneOutcome(results[name], learned), failures)
         else:
             ids = {name: tuple(each.number for each in rows[name]) for name in rows}
             by_name = {
@@ -214,7 +218,8 @@ class SpaceModel:
                 for name in rows
             }
             trials = tuple(_with_outcomes(each, goals) for each in finished)
-            self._taught = Taught(key, SeveralOutcomes(goals, trials, ids, results, by_name))
+            model = SeveralOutcomes(goals, trials, ids, results, by_name)
+            self._taught = Taught(key, model, failures)
         return self._taught
 
     def choose(
@@ -245,7 +250,11 @@ class SpaceModel:
         """
         if len(held) == len(self.distributions):
             return Trial(0, dict(held))
-        tried = [each.place for each in finished] + list(pending)
+        states = ["failed" if e.number in taught.failures else "complete" for e in finished]
+        told = [
+            replace(each.place.trial, state=state)
+            for each, state in zip(finished, states, strict=True)
+        ]
         proposal = propose(
             1 + others,
             space=self.space,
@@ -255,7 +264,7 @@ class SpaceModel:
             drawn=0,
             told=len(taught.model.succeeded),
             model=taught.model,
-            tried=[place.trial for place in tried],
+            tried=[*told, *(place.trial for place in pending)],
             pending=self._rows(pending),
             started=started,
         )

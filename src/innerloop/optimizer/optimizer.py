@@ -26,7 +26,7 @@ from innerloop.optimizer.learn import Learned, Results, learn
 from innerloop.optimizer.models import OneOutcome, SeveralOutcomes
 from innerloop.optimizer.propose import designed, propose
 from innerloop.optimizer.settings import Settings, default_initial
-from innerloop.optimizer.trials import Forecast, Prediction, Trial, tried
+from innerloop.optimizer.trials import Forecast, Prediction, Trial, failed_for_a_while, tried
 from innerloop.space.space import Space
 from innerloop.surrogate.gaussian_process import Posterior
 from innerloop.surrogate.kernels import Kernel, Matern52
@@ -279,7 +279,10 @@ class Optimizer(Book):
     def chance(self) -> Chance | None:
         """The chance that trials succeed, over points of the unit cube; None if none has failed."""
         failed = self._rows("failed")
-        return Chance.of(self._rows("complete"), failed) if len(failed) else None
+        if not len(failed):
+            return None
+        over = failed_for_a_while(self._trials)
+        return Chance.of(self._rows("complete"), failed, for_a_while=over)
 
     @locked
     def save(self, path: str | os.PathLike[str]) -> None:

@@ -21,11 +21,20 @@ from innerloop.domain.domain import Domain
 from innerloop.maximizers.budget import Budget
 from innerloop.optimizer.models import Model
 from innerloop.optimizer.settings import Settings
-from innerloop.optimizer.trials import Certificate, Prediction, Trial, point_of
+from innerloop.optimizer.trials import (
+    Certificate,
+    Prediction,
+    Trial,
+    failed_for_a_while,
+    point_of,
+)
 from innerloop.optimizer.trials import tried as tried_points
 from innerloop.space.space import Space
 from innerloop.types import Array
 
+# Where trials may fail, gains count as often as so many trials would succeed: one of five fails
+# that look for the edge of what works.
+CAUTION = 4.0
 _SHORTEST_SEARCH = 1e-3
 # How many points are drawn to find a new one in place of one that was tried before.
 _DRAWN_AT_ONCE, _DRAWS = 64, 16
@@ -147,7 +156,7 @@ def propose(
             candidates=choice,
             domain=domain if choice is None else None,
             budget=_budget(settings, started),
-            chance=Chance.of(model.succeeded, failed) if weighed else None,
+            chance=_chance(model, tried) if weighed else None,
             seed=generator,
         )
         # A space with fewer points than were asked for repeats itself.
@@ -158,6 +167,12 @@ def propose(
         certificate = Certificate(batch.value, batch.upper_bound, batch.fraction, seconds)
     params = [space.decode(x) for x in X]
     return Proposal(params, X, predictions, certificate, drawn + first)
+
+
+def _chance(model: Model, trials: Sequence[Trial]) -> Chance:
+    """The chance of success that gains are weighed by."""
+    over = failed_for_a_while(trials)
+    return Chance.of(model.succeeded, model.failed, for_a_while=over).in_a_row(CAUTION)
 
 
 def _way(settings: Settings, one_by_one: bool) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import time
 from collections.abc import Iterable, Mapping, Sequence
@@ -154,6 +155,20 @@ def tried(trials: Iterable[Trial]) -> set[tuple[Any, ...]]:
         Their points.
     """
     return {point_of(trial.params) for trial in trials if trial.state != "cancelled"}
+
+
+def failed_for_a_while(trials: Iterable[Trial]) -> bool:
+    """Whether all that failed did so in one stretch, which is over.
+
+    Args:
+        trials: in their order.
+
+    Returns:
+        Whether there are complete trials after those that failed, and none between.
+    """
+    told = [trial.state for trial in trials if trial.state in ("complete", "failed")]
+    changes = sum(a != b for a, b in itertools.pairwise(["complete", *told]))
+    return changes == 2
 
 
 def outcome(trial: Trial, value: Any, state: str, noise_sd: Any, error: str | None) -> Trial:

@@ -32,8 +32,9 @@ def report(cells: Cells, grid: list[Key]) -> None:
         known = TASKS[task].best
         best = max(medians, key=medians.__getitem__)
         _row(task, seeds, *shown, "" if known is None else f"{known:.5g}", best)
-    if OURS in methods:
-        _differences(table, list(dict.fromkeys(m for _, m, _ in grid if m not in (OURS, ALONE))))
+    rivals = list(dict.fromkeys(m for _, m, _ in grid if m not in (OURS, ALONE)))
+    if OURS in methods and rivals:
+        _differences(table, rivals)
     _seconds(table, methods)
     _oddities(chosen)
 

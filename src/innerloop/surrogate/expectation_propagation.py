@@ -113,13 +113,16 @@ def _posterior(K: Array, sites: Sites) -> _Normal:
     B = roots[:, :, None] * K * roots[:, None]
     linalg.diagonals(B)[...] += 1.0
     log_determinant, inverse = linalg.log_determinants_and_inverses(B, np.ones(len(K)))
+    # By the covariance roots^-1 (1 - B^-1) roots^-1, which has no differences of large numbers as
+    # K - K R K has, where f varies much. Next to a blank site the latter is about K.
+    prior, share = linalg.diagonals(K), 1.0 - linalg.diagonals(inverse)
+    scaled = sites.shift / roots
+    solved = (inverse @ scaled[..., None])[..., 0]
+    mean, weights = (scaled - solved) / roots, roots * solved
     inverse *= roots[:, :, None]
     inverse *= roots[:, None]
-    smoothed = K @ inverse
-    variance = linalg.diagonals(K) - (smoothed * K).sum(axis=-1)
-    shift = sites.shift[..., None]
-    weights = (shift - inverse @ (K @ shift))[..., 0]
-    mean = (K @ weights[..., None])[..., 0]
+    direct = prior - ((K @ inverse) * K).sum(axis=-1)
+    variance = np.where(sites.precision * prior > 1.0, share / sites.precision, direct)
     return _Normal(mean, np.maximum(variance, 1e-12), inverse, log_determinant, weights)
 
 

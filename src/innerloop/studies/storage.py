@@ -133,9 +133,12 @@ def _refuse_missing(url: URL) -> None:
 def _made(url: str, arguments: dict[str, Any], writing: bool) -> RDBStorage:
     """The storage, with its tables if it is to be written to."""
     for attempt in range(_ATTEMPTS):
+        storage = RDBStorage.__new__(RDBStorage)
         try:
-            return RDBStorage(url, dict(arguments), skip_table_creation=not writing)
+            RDBStorage.__init__(storage, url, dict(arguments), skip_table_creation=not writing)
+            return storage
         except sqlalchemy.exc.DBAPIError as error:
+            engine_of(storage).dispose()  # what was half made has connections, too
             # Processes that start together make the same tables; one of them is first.
             if attempt == _ATTEMPTS - 1 or not _is_collision(error):
                 raise

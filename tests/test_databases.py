@@ -1,6 +1,7 @@
 """One study and many processes, in a SQLite file and on a PostgreSQL server of our own."""
 
 import itertools
+import gc
 import json
 import os
 import re
@@ -135,6 +136,17 @@ def cannot_test(how):
     if os.environ.get("CI"):
         pytest.fail(how)
     pytest.skip(how)
+
+
+# Connections of threads that have ended are left to the garbage collector, which warns of them
+# whenever it runs: here, and not in some other test.
+pytestmark = pytest.mark.filterwarnings("ignore:.* was deleted while still open:ResourceWarning")
+
+
+@pytest.fixture(autouse=True)
+def garbage():
+    yield
+    gc.collect()
 
 
 @pytest.fixture(scope="session")

@@ -1,7 +1,7 @@
 """One study and many processes, in a SQLite file and on a PostgreSQL server of our own."""
 
-import itertools
 import gc
+import itertools
 import json
 import os
 import re

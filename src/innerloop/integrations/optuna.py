@@ -50,7 +50,7 @@ from innerloop.maximizers.maximizer import Maximizer
 from innerloop.optimizer.goals import Goals
 from innerloop.optimizer.settings import Settings, default_initial
 from innerloop.space.space import Space
-from innerloop.surrogate.kernels import Kernel, Matern52
+from innerloop.surrogate.kernels import Kernel
 
 # Values of a parameter in so many consecutive trials that start a study are evenly spread.
 _SPREAD = 16
@@ -87,7 +87,8 @@ class InnerLoopSampler(BaseSampler):
         form: as in `innerloop.suggest`.
         way: as in `innerloop.suggest`.
         maximizer: as in `innerloop.suggest`, a name or an instance.
-        kernel: the class of kernel that the model has, such as `Matern52`.
+        kernel: the class of kernel that the model has, such as `Matern52`; by default `Matern52` or
+            `SquaredExponential`, whichever explains the results better.
         seconds: about how long a choice may take, fits included; by default until searches
             converge, which takes milliseconds, tens of them with "kg" and "es", and some hundred
             with "es" where parameters are discrete.
@@ -112,7 +113,7 @@ class InnerLoopSampler(BaseSampler):
         form: str | None = None,
         way: str | None = None,
         maximizer: str | Maximizer | None = None,
-        kernel: type[Kernel] = Matern52,
+        kernel: type[Kernel] | None = None,
         seconds: float | None = None,
         expire: float | None = None,
         independent_sampler: BaseSampler | None = None,

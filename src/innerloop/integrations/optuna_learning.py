@@ -20,6 +20,8 @@ from innerloop.surrogate.kernels import Kernel, Matern52
 
 _LEARNED = "innerloop:learned"
 _VERSION = 1
+# In place of the name of a kernel, if the results may choose one.
+_BY_EVIDENCE = "by evidence"
 # MySQL holds attributes of up to 64 KiB.
 _LONGEST = 60_000
 
@@ -70,7 +72,7 @@ class SharedLearning:
         results: Results,
         sign: float,
         *,
-        kernel: type[Kernel] = Matern52,
+        kernel: type[Kernel] | None = None,
         seconds: float | None = None,
         bends: bool = True,
     ) -> Learned:
@@ -121,8 +123,10 @@ class SharedLearning:
                 storage_of(study).set_study_system_attr(study_id_of(study), self.name, whole)
 
 
-def _name_of(kernel: type[Kernel]) -> str | None:
+def _name_of(kernel: type[Kernel] | None) -> str | None:
     """A kind of kernel as other processes can find it; None if they cannot."""
+    if kernel is None:
+        return _BY_EVIDENCE
     try:
         return class_name(kernel)
     except InputError:

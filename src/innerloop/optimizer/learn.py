@@ -18,7 +18,7 @@ from innerloop.optimizer.plain_data import class_name, class_of
 from innerloop.surrogate import priors
 from innerloop.surrogate.fit import fit
 from innerloop.surrogate.gaussian_process import GaussianProcess, Posterior
-from innerloop.surrogate.kernels import Kernel, Matern52
+from innerloop.surrogate.kernels import Kernel, Matern52, SquaredExponential
 from innerloop.types import Array
 
 # With this many results hyperparameters no longer change with every one of them; from there on
@@ -28,14 +28,24 @@ _FIT_ALWAYS_UP_TO, _FIT_AFTER = 150, 0.05
 _SMALLEST_NOISE = 1e-10
 # A fit ends with a step that gains less than this of the log density: a thousandth of a nat or so.
 _TOLERANCE = 1e-5
-# A scaling is worse by far if its log density is smaller by this; both are fitted every so often.
-_BY_FAR, _BOTH_EVERY = 10.0, 8
+#: Kernels to choose from, if none was asked for.
+KERNELS: tuple[type[Kernel], ...] = (Matern52, SquaredExponential)
+# An explanation is worse by far if its log density is smaller by this; all are fitted every so
+# often.
+_BY_FAR, _ALL_EVERY = 10.0, 8
 # Noise with a smaller variance than this, in units of that of the values, is as good as none.
 _NEGLIGIBLE_NOISE = 1e-2
 # A value with more noise than this, in the same units, says nothing, however much more it is.
 _LARGEST_NOISE = 1e12
 # When time is short, scalings are compared on so many results at most.
 _GRADED = 300
+
+
+class Kind(NamedTuple):
+    """A kind of explanation: whether values are bent by a logarithm, and the kernel."""
+
+    bent: bool
+    kernel: type[Kernel]
 
 
 class Results(NamedTuple):
@@ -71,16 +81,21 @@ class Learned:
     Args:
         outputs: the scaling that was chosen.
         gp: its surrogate, with the noise variance of results whose noise is not given.
-        other: the surrogate of the other scaling, to go on from next time.
+        others: surrogates of other kinds of explanation, to go on from next time.
         n: how many results there were.
         given: results with the posterior given them, so that it is conditioned once; not saved.
     """
 
     outputs: Outputs
     gp: GaussianProcess
-    other: GaussianProcess
+    others: Mapping[Kind, GaussianProcess]
     n: int
     given: tuple[Results, Posterior] | None = field(default=None, repr=False)
+
+    @property
+    def kind(self) -> Kind:
+        """The kind of explanation that was chosen."""
+        return Kind(self.outputs.bent, type(self.gp.kernel))
 
     def is_due(self, n: int) -> bool:
         """Whether to learn again, now that there are n results."""
@@ -112,19 +127,20 @@ class Learned:
         return {
             "outputs": asdict(self.outputs),
             "gp": _surrogate_to_dict(self.gp),
-            "other": _surrogate_to_dict(self.other),
+            "others": [
+                {"bent": kind.bent, **_surrogate_to_dict(gp)} for kind, gp in self.others.items()
+            ],
             "n": self.n,
         }
 
     @staticmethod
     def from_dict(data: Mapping[str, Any]) -> Learned:
-        """What `to_dict` wrote down."""
-        return Learned(
-            Outputs(**data["outputs"]),
-            _surrogate_from_dict(data["gp"]),
-            _surrogate_from_dict(data["other"]),
-            data["n"],
-        )
+        """What `to_dict` wrote down, now or in an earlier version, which had two scalings."""
+        outputs = Outputs(**data["outputs"])
+        others = data.get("others", [{"bent": not outputs.bent, **data.get("other", {})}])
+        found = [(each["bent"], _surrogate_from_dict(each)) for each in others]
+        surrogates = {Kind(bent, type(gp.kernel)): gp for bent, gp in found}
+        return Learned(outputs, _surrogate_from_dict(data["gp"]), surrogates, data["n"])
 
 
 def learn(
@@ -132,20 +148,20 @@ def learn(
     sign: float,
     before: Learned | None,
     *,
-    kernel: type[Kernel] = Matern52,
+    kernel: type[Kernel] | None = None,
     seconds: float | None = None,
     bends: bool = True,
 ) -> Learned:
-    """Scaling and hyperparameters that explain the results best, going on from earlier ones.
+    """Scaling, kernel and hyperparameters that explain results best, going on from earlier ones.
 
-    A scaling that was the worse one, and is so by far with its old hyperparameters, need not have
-    new ones; but every so many results it is fitted all the same.
+    A kind of explanation that was worse, and is so by far with its old hyperparameters, need not
+    have new ones; but every so many results it is fitted all the same.
 
     Args:
         results: what was told.
         sign: 1 if large values are good, -1 if small ones are.
         before: what was learned at an earlier ask, if anything was.
-        kernel: the kind of kernel that is fitted.
+        kernel: the kind of kernel that is fitted; by default the better one of `KERNELS`.
         seconds: about how long an ask may take, of which fits take half at most; by default as long
             as they need.
         bends: whether values may be seen through a logarithm; else they are as they are.
@@ -153,29 +169,32 @@ def learn(
     Returns:
         What was learned.
     """
-    if not bends:
-        straight = Outputs.of(results.values, sign=sign, bent=False)
-        start = None if before is None else before.gp
-        found = _fit(results, straight, start, kernel, None if seconds is None else 0.5 * seconds)
-        at_hand = None if seconds is not None else (results, found.posterior)
-        return Learned(straight, found.gp, found.gp, len(results.values), at_hand)
-    scalings = [Outputs.of(results.values, sign=sign, bent=bent) for bent in (False, True)]
-    each = None if seconds is None else 0.25 * seconds
-    first = False if before is None else before.outputs.bent
-    starts = (None, None) if before is None else (before.gp, before.other)
-    best = _fit(results, scalings[first], starts[0], kernel, each)
-    other = None
-    if before is not None and len(results.values) // _BOTH_EVERY <= before.n // _BOTH_EVERY:
-        other = _graded(results, scalings[not first], before.other, each)
-    if other is None or other.evidence > best.evidence - _BY_FAR:
-        other = _fit(results, scalings[not first], starts[1], kernel, each)
+    kernels = KERNELS if kernel is None else (kernel,)
+    bendings = (False, True) if bends else (False,)
+    kinds = [Kind(bent, each) for bent in bendings for each in kernels]
+    known = {} if before is None else {before.kind: before.gp, **before.others}
+    first = before.kind if before is not None and before.kind in kinds else kinds[0]
+    scalings = {bent: Outputs.of(results.values, sign=sign, bent=bent) for bent in bendings}
+    each = None if seconds is None else 0.5 * seconds / len(kinds)
+    n = len(results.values)
+    all_due = before is None or n // _ALL_EVERY > before.n // _ALL_EVERY
+    found: dict[Kind, _Fitted] = {}
+    for kind in sorted(kinds, key=lambda kind: kind != first):
+        outputs, start = scalings[kind.bent], known.get(kind)
+        if start is not None and found and not all_due:
+            graded = _graded(results, outputs, start, each)
+            if graded.evidence <= found[first].evidence - _BY_FAR:
+                found[kind] = graded
+                continue
+        if start is None:  # another kernel has about the same lengthscales
+            start = next((f.gp for k, f in found.items() if k.bent == kind.bent), None)
+        found[kind] = _fit(results, outputs, start, kind.kernel, each)
     # Of equals, values as they are.
-    is_better = other.evidence > best.evidence or (first and other.evidence == best.evidence)
-    bent = first != is_better
-    if is_better:
-        best, other = other, best
+    chosen = max(kinds, key=lambda kind: found[kind].evidence)
+    best = found.pop(chosen)
     given = None if each is not None else (results, best.posterior)
-    return Learned(scalings[bent], best.gp, other.gp, len(results.values), given)
+    others = {kind: fitted.gp for kind, fitted in found.items()}
+    return Learned(scalings[chosen.bent], best.gp, others, n, given)
 
 
 class _Fitted(NamedTuple):

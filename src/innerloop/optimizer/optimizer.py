@@ -29,7 +29,7 @@ from innerloop.optimizer.settings import Settings, default_initial
 from innerloop.optimizer.trials import Forecast, Prediction, Trial, failed_for_a_while, tried
 from innerloop.space.space import Space
 from innerloop.surrogate.gaussian_process import Posterior
-from innerloop.surrogate.kernels import Kernel, Matern52
+from innerloop.surrogate.kernels import Kernel
 
 
 class SearchSettings(TypedDict, total=False):
@@ -61,7 +61,8 @@ class Optimizer(Book):
         acquisition: "ei", "pi", "sr", "ucb", "es" or "kg"; or a `Utility` or the like, of values
             as the model sees them: larger is better, with mean 0 and standard deviation 1. Several
             outcomes have their own.
-        kernel: the class of kernel that the model has, such as `Matern52`.
+        kernel: the class of kernel that the model has, such as `Matern52`; by default `Matern52` or
+            `SquaredExponential`, whichever explains the results better.
         expire: seconds after which a pending trial is given up.
         search: `form`, `way` and `maximizer` as in `innerloop.suggest`; and `seconds`, about how
             long an ask may take, fits included, by default until searches converge, which for each
@@ -80,7 +81,7 @@ class Optimizer(Book):
         seed: int | None = None,
         initial: int | None = None,
         acquisition: str | Utility | Lookahead = "ei",
-        kernel: type[Kernel] = Matern52,
+        kernel: type[Kernel] | None = None,
         expire: float | None = None,
         **search: Unpack[SearchSettings],
     ) -> None:

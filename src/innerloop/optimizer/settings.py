@@ -32,7 +32,7 @@ class Settings:
     form: str | None = None
     way: str | None = None
     maximizer: str | Maximizer | None = None
-    kernel: type[Kernel] = Matern52
+    kernel: type[Kernel] | None = None
     seconds: float | None = None
     initial: int = 1
     expire: float | None = None
@@ -46,7 +46,8 @@ class Settings:
         checks.one_of("way", self.way, (None, *WAYS))
         if self.maximizer is not None:
             named(self.maximizer)
-        if not (isinstance(self.kernel, type) and issubclass(self.kernel, Kernel)):
+        is_class = isinstance(self.kernel, type) and issubclass(self.kernel, Kernel)
+        if self.kernel is not None and not is_class:
             raise InputError(f"kernel must be a class, such as Matern52, got {self.kernel!r}")
         looks_ahead = self.acquisition in ("es", "kg") or isinstance(self.acquisition, Lookahead)
         if self.form == "incremental" and (self.way == "joint" or looks_ahead):
@@ -83,7 +84,7 @@ class Settings:
         goals = plain.pop("goals")
         if goals is not None:
             plain["goals"] = goals.to_dict()
-        return {**plain, "kernel": class_name(self.kernel)}
+        return {**plain, "kernel": None if self.kernel is None else class_name(self.kernel)}
 
     @staticmethod
     def from_dict(data: Mapping[str, Any]) -> Settings:
@@ -98,7 +99,8 @@ class Settings:
             )
         if known.get("goals") is not None:
             known["goals"] = Goals.of(**known["goals"])
-        known["kernel"] = class_of(known["kernel"], Kernel)
+        if known["kernel"] is not None:
+            known["kernel"] = class_of(known["kernel"], Kernel)
         return Settings(**known)
 
 

@@ -33,7 +33,7 @@ class OptimizerSettings(TypedDict, total=False):
     form: str | None
     way: str | None
     maximizer: str | Maximizer | None
-    kernel: type[Kernel]
+    kernel: type[Kernel] | None
     seconds: float | None
     expire: float | None
 

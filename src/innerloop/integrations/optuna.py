@@ -87,8 +87,8 @@ class InnerLoopSampler(BaseSampler):
         form: as in `innerloop.suggest`.
         way: as in `innerloop.suggest`.
         maximizer: as in `innerloop.suggest`, a name or an instance.
-        kernel: the class of kernel that the model has, such as `Matern52`; by default `Matern52` or
-            `SquaredExponential`, whichever explains the results better.
+        kernel: the class of kernel that the model has; by default `Matern52`, and with several
+            outcomes that or `SquaredExponential`, whichever explains the results of each better.
         seconds: about how long a choice may take, fits included; by default until searches
             converge, which takes milliseconds, tens of them with "kg" and "es", and some hundred
             with "es" where parameters are discrete.

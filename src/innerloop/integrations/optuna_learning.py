@@ -20,8 +20,6 @@ from innerloop.surrogate.kernels import Kernel, Matern52
 
 _LEARNED = "innerloop:learned"
 _VERSION = 1
-# In place of the name of a kernel, if the results may choose one.
-_BY_EVIDENCE = "by evidence"
 # MySQL holds attributes of up to 64 KiB.
 _LONGEST = 60_000
 
@@ -72,7 +70,7 @@ class SharedLearning:
         results: Results,
         sign: float,
         *,
-        kernel: type[Kernel] | None = None,
+        kernels: tuple[type[Kernel], ...] = (Matern52,),
         seconds: float | None = None,
         bends: bool = True,
     ) -> Learned:
@@ -83,14 +81,14 @@ class SharedLearning:
             numbers: those of the trials that the results are of.
             results: what came of them.
             sign: 1 if large values are good, -1 if small ones are.
-            kernel: the kind of kernel; what was learned with another kind is passed over.
+            kernels: the kinds of kernels; what was learned with others is passed over.
             seconds: as in `learn`.
             bends: as in `learn`.
 
         Returns:
-            What was learned, with that kind of kernel.
+            What was learned, with one of these kernels.
         """
-        kind = _name_of(kernel)
+        kind = _name_of(kernels)
         stored = self._stored(study, kind)
         before = Learned.from_dict(stored["learned"]) if stored else None
         trials = _digest(numbers)
@@ -98,7 +96,7 @@ class SharedLearning:
             is_due = before.is_due(len(results.values))
             if stored["trials"] == trials or not is_due:
                 return before
-        learned = learn(results, sign, before, kernel=kernel, seconds=seconds, bends=bends)
+        learned = learn(results, sign, before, kernels=kernels, seconds=seconds, bends=bends)
         if kind is not None:
             content = {"kernel": kind, "trials": trials, "learned": learned.to_dict()}
             self._store(study, content)
@@ -111,7 +109,7 @@ class SharedLearning:
         known = (
             stored.get("version") == _VERSION
             and stored["d"] == self.d
-            and stored.get("kernel", _name_of(Matern52)) == kind  # there was no other once
+            and stored.get("kernel", _name_of((Matern52,))) == kind  # there was no other once
         )
         return stored if known else {}
 
@@ -123,12 +121,10 @@ class SharedLearning:
                 storage_of(study).set_study_system_attr(study_id_of(study), self.name, whole)
 
 
-def _name_of(kernel: type[Kernel] | None) -> str | None:
-    """A kind of kernel as other processes can find it; None if they cannot."""
-    if kernel is None:
-        return _BY_EVIDENCE
+def _name_of(kernels: tuple[type[Kernel], ...]) -> str | None:
+    """Kinds of kernels as other processes can find them; None if they cannot."""
     try:
-        return class_name(kernel)
+        return " ".join(class_name(kernel) for kernel in kernels)
     except InputError:
         return None
 

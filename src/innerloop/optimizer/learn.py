@@ -28,8 +28,9 @@ _FIT_ALWAYS_UP_TO, _FIT_AFTER = 150, 0.05
 _SMALLEST_NOISE = 1e-10
 # A fit ends with a step that gains less than this of the log density: a thousandth of a nat or so.
 _TOLERANCE = 1e-5
-#: Kernels to choose from, if none was asked for.
-KERNELS: tuple[type[Kernel], ...] = (Matern52, SquaredExponential)
+# Kernels of several outcomes to choose from: limits are often smooth, and whoever is smooth enough
+# to be told from afar is worth knowing. On a single objective the choice did harm.
+_KERNELS: tuple[type[Kernel], ...] = (Matern52, SquaredExponential)
 # An explanation is worse by far if its log density is smaller by this; all are fitted every so
 # often.
 _BY_FAR, _ALL_EVERY = 10.0, 8
@@ -143,12 +144,27 @@ class Learned:
         return Learned(outputs, _surrogate_from_dict(data["gp"]), surrogates, data["n"])
 
 
+def kernels_for(kernel: type[Kernel] | None, *, plain: bool) -> tuple[type[Kernel], ...]:
+    """Kernels to choose from.
+
+    Args:
+        kernel: what was asked for, if anything was.
+        plain: whether there is one objective and nothing else.
+
+    Returns:
+        Classes of kernels.
+    """
+    if kernel is not None:
+        return (kernel,)
+    return (Matern52,) if plain else _KERNELS
+
+
 def learn(
     results: Results,
     sign: float,
     before: Learned | None,
     *,
-    kernel: type[Kernel] | None = None,
+    kernels: tuple[type[Kernel], ...] = (Matern52,),
     seconds: float | None = None,
     bends: bool = True,
 ) -> Learned:
@@ -161,7 +177,7 @@ def learn(
         results: what was told.
         sign: 1 if large values are good, -1 if small ones are.
         before: what was learned at an earlier ask, if anything was.
-        kernel: the kind of kernel that is fitted; by default the better one of `KERNELS`.
+        kernels: the kinds of kernels that are fitted, of which the best is kept.
         seconds: about how long an ask may take, of which fits take half at most; by default as long
             as they need.
         bends: whether values may be seen through a logarithm; else they are as they are.
@@ -169,7 +185,6 @@ def learn(
     Returns:
         What was learned.
     """
-    kernels = KERNELS if kernel is None else (kernel,)
     bendings = (False, True) if bends else (False,)
     kinds = [Kind(bent, each) for bent in bendings for each in kernels]
     known = {} if before is None else {before.kind: before.gp, **before.others}

@@ -22,7 +22,7 @@ from innerloop.maximizers.maximizer import Maximizer
 from innerloop.optimizer import files
 from innerloop.optimizer.book import Book, locked
 from innerloop.optimizer.goals import DIRECTIONS, Goals
-from innerloop.optimizer.learn import Learned, Results, learn
+from innerloop.optimizer.learn import Learned, Results, kernels_for, learn
 from innerloop.optimizer.models import OneOutcome, SeveralOutcomes
 from innerloop.optimizer.propose import designed, propose
 from innerloop.optimizer.settings import Settings, default_initial
@@ -61,8 +61,8 @@ class Optimizer(Book):
         acquisition: "ei", "pi", "sr", "ucb", "es" or "kg"; or a `Utility` or the like, of values
             as the model sees them: larger is better, with mean 0 and standard deviation 1. Several
             outcomes have their own.
-        kernel: the class of kernel that the model has, such as `Matern52`; by default `Matern52` or
-            `SquaredExponential`, whichever explains the results better.
+        kernel: the class of kernel that the model has; by default `Matern52`, and with several
+            outcomes that or `SquaredExponential`, whichever explains the results of each better.
         expire: seconds after which a pending trial is given up.
         search: `form`, `way` and `maximizer` as in `innerloop.suggest`; and `seconds`, about how
             long an ask may take, fits included, by default until searches converge, which for each
@@ -415,7 +415,7 @@ class Optimizer(Book):
             learn,
             sign=sign,
             before=learned,
-            kernel=settings.kernel,
+            kernels=kernels_for(settings.kernel, plain=self.goals.is_plain),
             seconds=settings.seconds,
             bends=bends,
         )

@@ -282,3 +282,25 @@ def test_references_are_found_from_the_front():
     np.testing.assert_allclose(goals.reference_of(front, front), [-2.1, -1.0])
     everything = np.array([[-1.0, 0.0], [-5.0, 0.0]])
     np.testing.assert_allclose(goals.reference_of(front[:1], everything), [-1.4, -0.1])
+
+
+def test_each_outcome_has_the_kernel_that_explains_it_better():
+    """A wave is smooth, kinks are not; and with one objective, or a kernel given, that is it."""
+
+    def learned(**options):
+        space = il.Space({"x": il.Real(0.0, 1.0), "y": il.Real(0.0, 1.0)})
+        optimizer = il.Optimizer(space, seed=0, **options)
+        for x, y in np.random.default_rng(0).random((40, 2)):
+            wave = float(np.sin(4.0 * x) + np.cos(3.0 * y))
+            kinks = float(abs(x - 0.3) + abs(y - 0.6) + abs(x - y))
+            told = {"wave": wave, "kinks": kinks} if "objectives" in options else wave
+            optimizer.add({"x": float(x), "y": float(y)}, told)
+        optimizer.ask()
+        return {name: type(each.gp.kernel) for name, each in optimizer._learned.items()}
+
+    two = {"wave": "minimize", "kinks": "maximize"}
+    found = learned(objectives=two)
+    assert found["wave"] is il.SquaredExponential
+    assert found["kinks"] is il.Matern52
+    assert set(learned(objectives=two, kernel=il.Matern32).values()) == {il.Matern32}
+    assert set(learned().values()) == {il.Matern52}

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from botorch_search import maximized
 from task_parameters import (
     Options,
     Point,
@@ -130,8 +131,6 @@ class BoTorch(Remembering):
 
     def ask(self, q: int) -> list[Point]:
         from botorch.acquisition import qLogExpectedImprovement, qLogNoisyExpectedImprovement
-        from botorch.optim import optimize_acqf
-        from botorch.optim.optimize_mixed import optimize_acqf_mixed_alternating
         from botorch.sampling import SobolQMCNormalSampler
         from torch import Size
 
@@ -143,18 +142,10 @@ class BoTorch(Remembering):
         else:
             best = -min(self.values)
             acquisition = qLogExpectedImprovement(model, best_f=best, sampler=sampler)
-        effort = {"q": q, "num_restarts": 10, "raw_samples": 512, "sequential": True}
-        if self.categorical or self.discrete:
-            candidates, _ = optimize_acqf_mixed_alternating(
-                acquisition,
-                self.bounds,
-                discrete_dims=self.discrete,
-                cat_dims=self.categorical,
-                **effort,
-            )
-        else:
-            candidates, _ = optimize_acqf(acquisition, self.bounds, **effort)
-        return [decoded(x.tolist(), self.task.parameters) for x in candidates.detach().numpy()]
+        candidates = maximized(
+            acquisition, self.bounds, q, discrete=self.discrete, categorical=self.categorical
+        )
+        return [decoded(x.tolist(), self.task.parameters) for x in candidates]
 
     def recommend(self) -> Point:
         from torch import no_grad

@@ -13,6 +13,7 @@ from typing import Protocol
 
 import numpy as np
 
+from botorch_search import maximized
 from outcome_tasks import Outcomes, Task
 from task_parameters import (
     Options,
@@ -131,22 +132,12 @@ class BoTorch:
         self.add(points, outcomes)
 
     def ask(self, q: int) -> list[Point]:
-        from botorch.optim import optimize_acqf
-        from botorch.optim.optimize_mixed import optimize_acqf_mixed_alternating
 
         acquisition = self._acquisition()
-        effort = {"q": q, "num_restarts": 10, "raw_samples": 512, "sequential": True}
-        if self.categorical or self.discrete:
-            candidates, _ = optimize_acqf_mixed_alternating(
-                acquisition,
-                self.bounds,
-                discrete_dims=self.discrete,
-                cat_dims=self.categorical,
-                **effort,
-            )
-        else:
-            candidates, _ = optimize_acqf(acquisition, self.bounds, **effort)
-        return [decoded(x.tolist(), self.task.parameters) for x in candidates.detach().numpy()]
+        candidates = maximized(
+            acquisition, self.bounds, q, discrete=self.discrete, categorical=self.categorical
+        )
+        return [decoded(x.tolist(), self.task.parameters) for x in candidates]
 
     def _acquisition(self):
         import torch

@@ -28,6 +28,22 @@ def call(folder, *arguments, status=0):
     return out.getvalue(), err.getvalue()
 
 
+#: What targets begin with that are to wait at a `Gate`, if there is one.
+WAIT_AT_GATE = """\
+import os, socket
+
+def wait_at_gate(params):
+    if os.path.exists("port"):
+        with open("port") as file:
+            port = int(file.read())
+        with socket.create_connection(("127.0.0.1", port)) as gate:
+            gate.sendall(f"{params['x']!r} {params['y']!r}\\n".encode())
+            if not gate.recv(1):
+                raise ConnectionError("the gate was closed")
+
+"""
+
+
 class Gate:
     """Where every trial says that it runs, and waits until it is let through."""
 

@@ -83,31 +83,36 @@ def several_posteriors(K, rng):
     ]
 
 
-@pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("M", [2, 3])
-@pytest.mark.parametrize("q", [1, 2, 4])
-@pytest.mark.parametrize("seed", range(3))
-def test_hypervolumes_equal_botorchs_on_the_same_draws(M, q, seed):
+def botorchs_hypervolumes(samples, X, front, reference, **options):
+    """What BoTorch has on draws of outcomes at X (R, q, d): (R,), every draw a batch of its own."""
     from botorch.acquisition.multi_objective import qExpectedHypervolumeImprovement
     from botorch.sampling import IIDNormalSampler
     from botorch.utils.multi_objective.box_decompositions import FastNondominatedPartitioning
     from botorch.utils.testing import MockModel, MockPosterior
 
-    torch.set_default_dtype(torch.float64)
-    rng = np.random.default_rng(seed)
-    posteriors, m, R = several_posteriors(M, rng), 64, 3
-    X, z = rng.random((R, q, 2)), rng.standard_normal((m, q, M))
-    front, reference = rng.standard_normal((6, M)), np.full(M, -2.0)
-    samples = torch.as_tensor(sampled(posteriors, X, z))
     rival = qExpectedHypervolumeImprovement(
-        MockModel(MockPosterior(samples=samples)),
+        MockModel(MockPosterior(samples=torch.as_tensor(samples))),
         ref_point=torch.as_tensor(reference),
         partitioning=FastNondominatedPartitioning(
             torch.as_tensor(reference), Y=torch.as_tensor(front)
         ),
         sampler=IIDNormalSampler(torch.Size([1])),
+        **options,
     )
-    theirs = rival(torch.as_tensor(X)).numpy().mean(axis=0)  # every draw is a batch of its own
+    return rival(torch.as_tensor(X)).numpy().mean(axis=0)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("M", [2, 3])
+@pytest.mark.parametrize("q", [1, 2, 4])
+@pytest.mark.parametrize("seed", range(3))
+def test_hypervolumes_equal_botorchs_on_the_same_draws(M, q, seed):
+    torch.set_default_dtype(torch.float64)
+    rng = np.random.default_rng(seed)
+    posteriors, m, R = several_posteriors(M, rng), 64, 3
+    X, z = rng.random((R, q, 2)), rng.standard_normal((m, q, M))
+    front, reference = rng.standard_normal((6, M)), np.full(M, -2.0)
+    theirs = botorchs_hypervolumes(sampled(posteriors, X, z), X, front, reference)
     ours = il.Joint(il.HypervolumeImprovement(front, reference), posteriors, z).value(X)
     np.testing.assert_allclose(ours, theirs, rtol=0.0, atol=1e-8)
 
@@ -124,30 +129,22 @@ def test_constrained_hypervolumes_equal_botorchs_on_the_same_draws(M, q, tempera
     What two points have in common counts for BoTorch by the product of how feasible they are, so
     that equal points add to each other; here by the lesser of the two.
     """
-    from botorch.acquisition.multi_objective import qExpectedHypervolumeImprovement
     from botorch.acquisition.multi_objective.objective import GenericMCMultiOutputObjective
-    from botorch.sampling import IIDNormalSampler
-    from botorch.utils.multi_objective.box_decompositions import FastNondominatedPartitioning
-    from botorch.utils.testing import MockModel, MockPosterior
 
     torch.set_default_dtype(torch.float64)
     rng = np.random.default_rng(10 + seed)
     posteriors, m, R = several_posteriors(M + 2, rng), 64, 3
     X, z = rng.random((R, q, 2)), rng.standard_normal((m, q, M + 2))
     front, reference = rng.standard_normal((6, M)) - 1.0, np.full(M, -3.0)
-    samples = torch.as_tensor(sampled(posteriors, X, z))
-    rival = qExpectedHypervolumeImprovement(
-        MockModel(MockPosterior(samples=samples)),
-        ref_point=torch.as_tensor(reference),
-        partitioning=FastNondominatedPartitioning(
-            torch.as_tensor(reference), Y=torch.as_tensor(front)
-        ),
-        sampler=IIDNormalSampler(torch.Size([1])),
+    theirs = botorchs_hypervolumes(
+        sampled(posteriors, X, z),
+        X,
+        front,
+        reference,
         objective=GenericMCMultiOutputObjective(lambda Y, X=None: Y[..., :M]),
         constraints=[lambda Y: Y[..., M], lambda Y: Y[..., M + 1]],
         eta=temperature,
     )
-    theirs = rival(torch.as_tensor(X)).numpy().mean(axis=0)  # every draw is a batch of its own
     utility = il.HypervolumeImprovement(front, reference, 2, temperature)
     ours = il.Joint(utility, posteriors, z).value(X)
     assert ours.max() > 1e-2

@@ -14,23 +14,19 @@ from datetime import datetime
 
 import pytest
 
-from commands import INNERLOOP, PATIENCE, Gate, call
+from commands import INNERLOOP, PATIENCE, WAIT_AT_GATE, Gate, call
 
 SPACE = '[x]\ntype = "real"\nlow = 0\nhigh = 1\n\n[y]\ntype = "real"\nlow = 0\nhigh = 1\n'
-TARGET = """\
+TARGET = (
+    WAIT_AT_GATE
+    + """\
 import os, socket, time
 
 def loss(params):
     return (params["x"] - 0.3) ** 2 + (params["y"] - 0.6) ** 2
 
 def gated(params):
-    if os.path.exists("port"):
-        with open("port") as file:
-            port = int(file.read())
-        with socket.create_connection(("127.0.0.1", port)) as gate:
-            gate.sendall(f"{params['x']!r} {params['y']!r}\\n".encode())
-            if not gate.recv(1):
-                raise ConnectionError("the gate was closed")
+    wait_at_gate(params)
     return loss(params)
 
 def picky(params):
@@ -44,6 +40,7 @@ def raises(params):
 def hangs(params):
     time.sleep(60)
 """
+)
 
 
 @pytest.fixture

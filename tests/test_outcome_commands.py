@@ -13,7 +13,7 @@ from pathlib import Path
 import optuna
 import pytest
 
-from commands import INNERLOOP, Gate, call
+from commands import INNERLOOP, WAIT_AT_GATE, Gate, call
 from innerloop import InputError, Integer, Optimizer, Real, Space
 from innerloop.errors import StudyError
 from innerloop.optimizer.goals import Goals
@@ -28,7 +28,9 @@ optuna.logging.set_verbosity(optuna.logging.CRITICAL)
 PARAMETERS = '[x]\ntype = "real"\nlow = 0\nhigh = 1\n\n[y]\ntype = "real"\nlow = 0\nhigh = 1\n'
 GOALS = '[objectives]\nyield = "maximize"\ncost = "minimize"\n'
 SPACE = f'outcome_constraints = ["heat <= 1.2"]\n\n{PARAMETERS}\n{GOALS}'
-TARGET = """\
+TARGET = (
+    WAIT_AT_GATE
+    + """\
 import json, os, socket, sys
 
 def outcomes(params):
@@ -36,13 +38,7 @@ def outcomes(params):
     return {"yield": 1 - (x - 0.8) ** 2 - (y - 0.6) ** 2, "cost": x + y * y, "heat": x + y}
 
 def gated(params):
-    if os.path.exists("port"):
-        with open("port") as file:
-            port = int(file.read())
-        with socket.create_connection(("127.0.0.1", port)) as gate:
-            gate.sendall(f"{params['x']!r} {params['y']!r}\\n".encode())
-            if not gate.recv(1):
-                raise ConnectionError("the gate was closed")
+    wait_at_gate(params)
     return outcomes(params)
 
 def missing(params):
@@ -68,6 +64,7 @@ if __name__ == "__main__":
     print("some noise")
     print(json.dumps(outcomes({"x": float(sys.argv[1]), "y": float(sys.argv[2])})))
 """
+)
 NAMES = ("yield", "cost", "heat")
 HEAT = Goals.of({"yield": "maximize", "cost": "minimize"}, ["heat <= 1.2"])
 UNIT = Space({"x": Real(0, 1), "y": Real(0, 1)})

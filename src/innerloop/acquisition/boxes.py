@@ -132,7 +132,11 @@ def volume(points: Array, reference: Array) -> float:
 
 def non_dominated(points: Array) -> list[int]:
     """Rows of points (n, M), larger is better, that no other dominates; equal ones all stay."""
-    at_least = np.asarray((points[:, None] >= points).all(axis=2))
-    better = np.asarray((points[:, None] > points).any(axis=2))
-    dominated = (at_least & better).any(axis=0)
-    return [int(i) for i in np.flatnonzero(~dominated)]
+    return [int(i) for i in np.flatnonzero(~dominated(points))]
+
+
+def dominated(points: Array) -> NDArray[np.bool_]:
+    """Which of points (..., n, M), larger is better, some other one dominates: (..., n)."""
+    one, other = points[..., :, None, :], points[..., None, :, :]
+    beats = np.asarray((one >= other).all(axis=-1) & (one > other).any(axis=-1))
+    return np.asarray(beats.any(axis=-2))

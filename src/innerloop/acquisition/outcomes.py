@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from innerloop import checks
-from innerloop.acquisition.boxes import boxes_of, cut, non_dominated
+from innerloop.acquisition.boxes import boxes_of, cut, dominated, non_dominated
 from innerloop.acquisition.expected_volume import log_expected_volume
 from innerloop.acquisition.feasibility import (
     is_feasible,
@@ -213,9 +213,7 @@ class HypervolumeImprovement(Utility):
         M = self.objectives
         above = (Y[..., :M] > self.reference).all(axis=-1) & is_feasible(Y, M)
         points = np.where(above[..., None], Y[..., :M], -np.inf)
-        one, other = points[:, :, None], points[:, None]
-        beats = np.asarray((one >= other).all(axis=-1) & (one > other).any(axis=-1))
-        return np.asarray(above & ~beats.any(axis=1))
+        return np.asarray(above & ~dominated(points))
 
     def nothing_held(self) -> Array:
         """The boxes of the front: (1, B, 2, M)."""

@@ -155,7 +155,9 @@ class SeveralOutcomes:
             limit = each.limit(self.trials)
             if limit is not None:
                 mean, variance = self._posterior(each.name).marginals(X)
-                within = (mean - self._edge(each, limit)) / np.sqrt(np.maximum(variance, 1e-300))
+                within = (mean - self._seen(each.name, limit)) / np.sqrt(
+                    np.maximum(variance, 1e-300)
+                )
                 chance *= ndtr(within)
         return chance
 
@@ -167,14 +169,13 @@ class SeveralOutcomes:
     def _posterior(self, name: str) -> Posterior:
         return self.learned[name].posterior(self.results[name])
 
-    def _edge(self, constraint: OutcomeConstraint, limit: float) -> float:
-        """A limit as the model sees it: it is met above."""
-        outputs = self.learned[constraint.name].outputs
-        return float(outputs.forward(np.array([limit]))[0])
+    def _seen(self, name: str, value: float) -> float:
+        """A value of an outcome as the model sees it: larger is better, limits are met above."""
+        return float(self.learned[name].outputs.forward(np.array([value]))[0])
 
     def _slack(self, constraint: OutcomeConstraint, limit: float) -> Posterior:
         """The belief over an outcome beyond its limit, as the model scales it: met up to 0."""
-        return self._posterior(constraint.name).subtracted_from(self._edge(constraint, limit))
+        return self._posterior(constraint.name).subtracted_from(self._seen(constraint.name, limit))
 
     def _fitted(self, ids: Sequence[int]) -> Array:
         """Objectives of trials as the model sees them, without noise: (n, M)."""
@@ -192,10 +193,8 @@ class SeveralOutcomes:
         it could be; with the latter alone, it never grows wider.
         """
         if self.goals.reference is not None:
-            outputs = [self.learned[name].outputs for name in self.goals.objectives]
-            given = self.goals.reference.values()
-            pairs = zip(outputs, given, strict=True)
-            return np.array([float(each.forward(np.array([value]))[0]) for each, value in pairs])
+            given = self.goals.reference
+            return np.array([self._seen(name, given[name]) for name in self.goals.objectives])
         columns = [self._posterior(name).fitted for name in self.goals.objectives]
         if generator.random() > _LOOK_AT_ALL:
             columns = list(known[non_dominated(known)].T)

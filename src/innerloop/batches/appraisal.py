@@ -31,8 +31,9 @@ from innerloop.types import Array
 # Draws for all queries together, and at least for each; fantasies of what is held; plain draws.
 _DRAWS, _FEWEST_DRAWS = 1024, 32
 _STATES = 1024
-# Of several outcomes, gains are averages over so many fantasies of the queries before.
-_OUTCOME_STATES = 4096
+# Of several outcomes, gains are averages over so many fantasies of the queries before: fewer where
+# each of them takes many floats.
+_OUTCOME_STATES, _FEWEST_OUTCOME_STATES, _OUTCOME_FLOATS = 4096, 1024, 2**21
 _PLAIN_DRAWS = 4096
 # Bars are at most so many standard deviations away: beyond, nothing is gained.
 _FARTHEST = -1e8
@@ -111,7 +112,9 @@ def gains_of(X: Array, utility: Utility, problem: Problem) -> Array:
 def _gains_over_states(X: Array, utility: Utility, problem: Problem) -> Array:
     """The expected gain of each query in closed form, over fantasies of those before it."""
     fixed = len(problem.pending) + len(X)
-    z = draws_for(problem.posteriors, _OUTCOME_STATES, fixed, problem.generator)
+    number = _OUTCOME_FLOATS // (utility.floats_per_gain * (1 + len(problem.pending)))
+    number = min(max(number, _FEWEST_OUTCOME_STATES), _OUTCOME_STATES)
+    z = draws_for(problem.posteriors, number, fixed, problem.generator)
     nothing = States.start(utility, problem.posteriors, z)
     z, log_weights = stretched(z, shortest_moves(X, utility, problem))
     states = States.start(utility, problem.posteriors, z, log_weights)
@@ -125,7 +128,7 @@ def _gains_over_states(X: Array, utility: Utility, problem: Problem) -> Array:
             gain = states.gains(states.beliefs(x), log=True).value[0]
             most = min(most, np.logaddexp.reduce(gain) - np.log(gain.size))
         log_gains.append(most)
-        states = states.extend(x, problem.successes(x, _OUTCOME_STATES))
+        states = states.extend(x, problem.successes(x, number))
     chance = np.zeros(len(X)) if problem.chance is None else problem.chance.log(X)[0]
     return np.asarray(np.exp(np.array(log_gains) + chance))
 

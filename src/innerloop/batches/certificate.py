@@ -20,6 +20,7 @@ import numpy as np
 
 from innerloop.acquisition.joint import Joint
 from innerloop.acquisition.utility import Utility
+from innerloop.batches.approach import with_approaches
 from innerloop.batches.problem import Filled, Problem, draws_for
 from innerloop.batches.states import ALL, Incremental, States
 from innerloop.domain.domain import Domain
@@ -42,6 +43,8 @@ class Effort(NamedTuple):
 
 #: Enough for the places where a batch begins.
 EFFORT = Effort(512, 160, 32, 8)
+#: Several outcomes have more hills: the best of one objective may be far down the pool.
+EFFORT_FOR_OUTCOMES = Effort(512, 512, 48, 8)
 # In few dimensions a search can be nearly sure to miss nothing, for little more.
 _THOROUGH_EFFORT, _FEW_DIMENSIONS = Effort(1024, 512, 64, 16), 3
 # States that a bound is searched in, and those by which places to begin are chosen.
@@ -52,6 +55,8 @@ _HILL = 0.35
 _AGAIN = BFGS(tolerance=1e-3, steps=4, patience=100)
 #: A few steps each: enough to tell hills apart, not so many that their climbers meet.
 SEARCH = Exchange(BFGS(tolerance=1e-3, steps=5, patience=100), again=_AGAIN, rounds=1)
+#: The same along walls, which take more steps.
+SEARCH_AMONG_LIMITS = Exchange(BFGS(tolerance=1e-3, steps=12, patience=100), again=_AGAIN, rounds=1)
 #: To the top, as exactly as a value needs that is to be a bound.
 CONVERGE = Exchange(
     BFGS(tolerance=1e-7, patience=4), again=BFGS(tolerance=1e-5, steps=10), searches=1
@@ -210,6 +215,7 @@ def _largest_gain(view: _View) -> Top | None:
     allowance = Allowance(view.objective(), problem.meter)
     if allowance.is_spent:
         return None
+    starts = with_approaches(starts, view.states, problem)
     X, value = problem.suited(view.search)(allowance, starts, domain, problem.generator)
     if effort.to_the_top and allowance.affordable(1):
         tops, converge = X[: effort.to_the_top], problem.suited(CONVERGE)

@@ -18,7 +18,9 @@ from innerloop.batches.appraisal import gains_of
 from innerloop.batches.certificate import (
     CONVERGE,
     EFFORT,
+    EFFORT_FOR_OUTCOMES,
     SEARCH,
+    SEARCH_AMONG_LIMITS,
     Effort,
     effort_for_one,
     is_resolved,
@@ -69,7 +71,7 @@ def fill_by_default(utility: Utility, problem: Problem) -> Filled:
     if problem.q > 1 and (problem.chance is not None or not utility.can_refine):
         return fill_greedily(IncrementalRounds(utility, problem), BFGS(), problem)
     rounds = IncrementalRounds(utility, problem)
-    effort = effort_for_one(problem) if problem.q == 1 else EFFORT
+    effort = effort_for_one(problem) if problem.q == 1 else _effort(utility)
     maxima, pool = _local_maxima(problem, rounds, effort)
     if problem.q == 1:
         return _single(maxima.X[: effort.to_the_top], pool, rounds, problem)
@@ -86,6 +88,11 @@ def fill_by_default(utility: Utility, problem: Problem) -> Filled:
     last = _CERTIFYING_POOL if utility.outcomes == 1 else None
     points = np.concatenate([candidates, pool.points[_FROM_POOL:last]])
     return Filled(X, gains=gains, points=points)
+
+
+def _effort(utility: Utility) -> Effort:
+    """What to spend on the places where a batch begins."""
+    return EFFORT if utility.outcomes == 1 else EFFORT_FOR_OUTCOMES
 
 
 def _single(tops: Array, pool: PointPool, rounds: IncrementalRounds, problem: Problem) -> Filled:
@@ -120,7 +127,8 @@ def _local_maxima(
     best = pool.points[: effort.spread_from]
     starts = best[spread_out(best, problem.inverse_lengthscales, effort.starts)][:, None]
     allowance = Allowance(rounds.exact, problem.meter, _UNTIL_MAXIMA)
-    search = problem.suited(SEARCH)
+    starts = rounds.approached(starts)
+    search = problem.suited(SEARCH_AMONG_LIMITS if problem.has_limits else SEARCH)
     return search(allowance, starts, problem.domain, problem.generator), pool
 
 

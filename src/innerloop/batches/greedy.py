@@ -10,6 +10,7 @@ from innerloop.acquisition.draws import FreshDraws
 from innerloop.acquisition.joint import Joint
 from innerloop.acquisition.lookahead import Lookahead
 from innerloop.acquisition.utility import Utility
+from innerloop.batches.approach import with_approaches
 from innerloop.batches.problem import Filled, Problem, near
 from innerloop.batches.states import Incremental, States
 from innerloop.maximizers.budget import Allowance
@@ -37,7 +38,7 @@ def fill_greedily(rounds: Rounds, maximizer: Maximizer, problem: Problem) -> Fil
         screen = Allowance(rounds.screen, problem.meter, until)
         size = _POOL if len(ends) else _FIRST_POOL
         pool = make_pool(screen, domain, centers, ends, generator, size=size, log=rounds.log)
-        starts = pool.best(maximizer.starts[0], generator)
+        starts = rounds.approached(pool.best(maximizer.starts[0], generator))
         allowance = Allowance(rounds.search, problem.meter, until)
         again = valued_again(rounds, allowance)
         with problem.meter.holding_back(again + 1):  # one more if all that is found is taken
@@ -96,6 +97,9 @@ class Rounds(Protocol):
     def screen(self) -> Objective:
         """A rougher and cheaper estimate, good enough to choose starts."""
 
+    def approached(self, starts: Array) -> Array:
+        """Starts of a search (R, 1, d), and more, where walls would keep it from the top."""
+
     def valued(self, solution: Solution, number: int) -> Solution:
         """The first ends of a search, valued on fixed draws; all as they are if `number` is 0."""
 
@@ -131,6 +135,10 @@ class IncrementalRounds:
         """The same over a few of the states."""
         some = slice(None, None, max(1, len(self.states.z) // _SCREENING_STATES))
         return Incremental.of(self.states, log=self.log, chance=self._problem.chance, some=some)
+
+    def approached(self, starts: Array) -> Array:
+        """The starts, and where those lead to as beliefs become sure."""
+        return with_approaches(starts, self.states, self._problem)
 
     def valued(self, solution: Solution, number: int) -> Solution:
         """As they are: the search saw fixed draws."""
@@ -172,6 +180,10 @@ class JointRounds:
             columns, outcomes = self._z.shape[1], len(problem.posteriors)
             fresh = FreshDraws(problem.draws, columns, problem.generator, outcomes=outcomes)
             self.search = Joint(self._utility, problem.posteriors, fresh, pending=fixed)
+
+    def approached(self, starts: Array) -> Array:
+        """As they are: limits are relaxed."""
+        return starts
 
     def valued(self, solution: Solution, number: int) -> Solution:
         """The first of them, once more, if the search saw new draws at every evaluation."""

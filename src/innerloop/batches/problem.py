@@ -6,7 +6,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import log_ndtr
 
+from innerloop.acquisition.boxes import non_dominated
 from innerloop.acquisition.draws import reflected_sobol_normal
 from innerloop.batches.chance import Chance
 from innerloop.domain.domain import Domain
@@ -17,6 +19,7 @@ from innerloop.surrogate.gaussian_process import Posterior
 from innerloop.types import Array
 
 _CENTERS = 8
+_SMALLEST_VARIANCE = 1e-12
 # Queries closer than this to one another, in every coordinate, are the same query.
 NEAR = 1e-6
 _MANY_COMPARISONS = 10**7
@@ -54,6 +57,11 @@ class Problem:
         return self.posteriors[0]
 
     @property
+    def has_limits(self) -> bool:
+        """Whether some of the outcomes are constraints."""
+        return len(self.posteriors) > self.objectives
+
+    @property
     def taken(self) -> Array:
         """Queries that need not be made again: observed, pending or failed ones, (t, d)."""
         failed = self.pending[:0] if self.chance is None else self.chance.failed
@@ -61,13 +69,25 @@ class Problem:
 
     @property
     def centers(self) -> Array:
-        """The best observations by posterior mean, some of every outcome: (c, d)."""
-        share = -(-_CENTERS // len(self.posteriors))
-        best = []
-        for k, each in enumerate(self.posteriors):
-            worth = each.fitted if k < self.objectives else -each.fitted
-            best.append(each.X[np.argsort(-worth)[:share]])
-        return np.concatenate(best)
+        """Observations that are good as they are, by posterior means: (c, d).
+
+        The best of each objective, and the front of several, among those within all limits; while
+        there are none, those that are most likely to be.
+        """
+        X = self.posterior.X
+        wanted = np.array([_means(each, X) for each in self.posteriors[: self.objectives]]).T
+        limits = self.posteriors[self.objectives :]
+        within = np.all([_means(each, X) <= 0.0 for each in limits], axis=0) & np.ones(len(X), bool)
+        if not within.any():
+            chance = np.sum([_log_chance(each, X) for each in limits], axis=0)
+            return X[np.argsort(-chance)[:_CENTERS]]
+        rows = np.flatnonzero(within)
+        share = -(-_CENTERS // self.objectives)
+        best = np.argsort(-wanted[rows], axis=0)[:share].T.ravel()
+        if self.objectives > 1:
+            front = non_dominated(wanted[rows])
+            best = np.concatenate([best, self.generator.permutation(front)[:_CENTERS]])
+        return X[rows[best]]
 
     @property
     def inverse_lengthscales(self) -> Array:
@@ -117,6 +137,19 @@ class Filled:
     points: Array | None = None
     largest: tuple[float, ...] | None = None
     bound: float | None = None
+
+
+def _means(posterior: Posterior, X: Array) -> Array:
+    """Posterior means at points X (n, d), which may be the observations: (n,)."""
+    if posterior.X is X or np.array_equal(posterior.X, X):
+        return posterior.fitted
+    return posterior.marginals(X)[0]
+
+
+def _log_chance(posterior: Posterior, X: Array) -> Array:
+    """log P(f(x) <= 0) at points X (n, d): (n,)."""
+    mean, variance = posterior.marginals(X)
+    return np.asarray(log_ndtr(-mean / np.sqrt(np.maximum(variance, _SMALLEST_VARIANCE))))
 
 
 def draws_for(

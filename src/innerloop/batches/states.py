@@ -82,6 +82,7 @@ class States:
         before: the states that these extend.
         last: the beliefs at the points that those did not have, one for each outcome, if they were
             worked out.
+        blur: a standard deviation by which all outcomes are taken to be less sure than they are.
     """
 
     utility: Utility
@@ -92,6 +93,7 @@ class States:
     log_weights: Array | None = None
     before: States | None = None
     last: tuple[Belief, ...] | None = None
+    blur: float = 0.0
 
     @staticmethod
     def start(
@@ -257,7 +259,7 @@ class States:
         return float(gains.std() / (np.abs(gains.mean()) * np.sqrt(gains.size)))
 
     def _sd(self, variance: Array) -> Array:
-        sd: Array = np.sqrt(np.maximum(variance, self._smallest))
+        sd: Array = np.sqrt(np.maximum(variance, self._smallest) + self.blur**2)
         return sd
 
     def _holding(

@@ -19,7 +19,6 @@ from innerloop.maximizers.objective import Solution, best_first
 from innerloop.types import Array
 
 _SUFFICIENT_GAIN = 1e-4
-_FIRST_STEP = 0.1
 # A first step is taken to promise a tenth of what there is to gain.
 _FIRST_STEP_SHARE = 10.0
 _LONGEST_STEP = 0.5
@@ -52,11 +51,13 @@ class BFGS(Maximizer):
             last of its restart.
         patience: after so many evaluations, and again after as many, the worse half of the
             restarts is dropped.
+        first_step: the length of the first step, in the largest coordinate.
     """
 
     steps: int = 100
     tolerance: float = 1e-5
     patience: int = 6
+    first_step: float = 0.1
 
     starts = (8, 16)
     moves_discrete = False
@@ -75,7 +76,7 @@ class BFGS(Maximizer):
         with allowance.spending(R) as objective:
             value, grad = objective.value_and_grad(X.reshape(R, *shape))
         value, grad = _usable(value, grad, domain)
-        state = _Restarts(X, value, grad.reshape(R, -1), domain, shape)
+        state = _Restarts(X, value, grad.reshape(R, -1), domain, shape, self.first_step)
         ends: list[tuple[Array, Array]] = []
         for step in range(1, self.steps):
             live = state.size
@@ -111,11 +112,17 @@ class _Restarts:
     """
 
     def __init__(
-        self, X: Array, value: Array, grad: Array, domain: Domain, shape: tuple[int, ...]
+        self,
+        X: Array,
+        value: Array,
+        grad: Array,
+        domain: Domain,
+        shape: tuple[int, ...],
+        first_step: float,
     ) -> None:
         R, D = X.shape
         self.X, self.value, self.grad = X, value, grad
-        self._domain, self._shape = domain, shape
+        self._domain, self._shape, self._first_step = domain, shape, first_step
         self._low, self._high = (np.tile(side, shape[0]) for side in (domain.low, domain.high))
         self._blocks = 1 if R * D * D <= _LARGEST_HESSIANS else shape[0]
         width = D // self._blocks
@@ -192,7 +199,7 @@ class _Restarts:
         """Back to steps along the gradient, of a length that suits the unit cube."""
         width = self._inverse_hessian.shape[-1]
         slope = np.abs(self._free_gradient()[rows]).max(axis=1)
-        length = (_FIRST_STEP / np.maximum(slope, _SMALLEST))[:, None, None, None]
+        length = (self._first_step / np.maximum(slope, _SMALLEST))[:, None, None, None]
         self._inverse_hessian[rows] = length * np.eye(width)
 
     def _scale(self, value: Array) -> Array:

@@ -18,6 +18,8 @@ from innerloop.types import Array
 
 # Sums below this are taken in log space, before anything underflows.
 _SMALLEST_SUM = 1e-100
+# Beside one of this size in another state of the same query, smaller ones add less than a rounding.
+_LARGE_SUM = 1e-80
 # Boxes so many standard deviations above all outcomes add less than a rounding to such sums.
 _OUT_OF_REACH = -24.0
 # No part of the normal is this many standard deviations below its mean.
@@ -32,13 +34,19 @@ class LogVolume(NamedTuple):
     d_sd: Array
 
 
-def log_expected_volume(mean: Array, sd: Array, boxes: Array) -> LogVolume:
-    """The logarithm of the expected volume, exact wherever it is.
+def log_expected_volume(
+    mean: Array, sd: Array, boxes: Array, *, averaged: bool = False, plain: bool = False
+) -> LogVolume:
+    """The logarithm of the expected volume, exact wherever it is, unless that is not needed.
 
     Args:
         mean: (R, m, M).
         sd: (R, 1, M).
         boxes: (m, B, 2, M).
+        averaged: whether volumes of a query are to be averaged over its states. Then one may be
+            taken for 0 beside another that is larger by far.
+        plain: whether volumes are wanted, not their logarithms. Then those below 1e-100 may be
+            taken for 0.
 
     Returns:
         Logarithms, with derivatives.
@@ -47,6 +55,11 @@ def log_expected_volume(mean: Array, sd: Array, boxes: Array) -> LogVolume:
         total, d_mean, d_sd = _sums(mean, sd, boxes)
     far = ~((total > _SMALLEST_SUM) & (total < np.inf))
     any_far = far.any()
+    nothing = None
+    if any_far and (plain or averaged):
+        nothing = total <= _SMALLEST_SUM
+        if not plain:
+            nothing &= total.max(axis=1, keepdims=True) > _LARGE_SUM
     if any_far:
         total[far] = 1.0
     scale = total[..., None] * sd
@@ -54,7 +67,10 @@ def log_expected_volume(mean: Array, sd: Array, boxes: Array) -> LogVolume:
     d_sd /= scale
     value = np.log(total)
     value += np.log(sd).sum(axis=-1)
-    if any_far:
+    if nothing is not None:
+        value[nothing], d_mean[nothing], d_sd[nothing] = -np.inf, 0.0, 0.0
+        far &= ~nothing
+    if any_far and far.any():
         query, state = np.nonzero(far)
         found = _log_sums(mean[far][None], sd[query, 0][None], boxes[state % len(boxes)])
         value[far], d_mean[far], d_sd[far] = (each[0] for each in found)

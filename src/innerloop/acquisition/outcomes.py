@@ -287,7 +287,7 @@ class HypervolumeImprovement(Utility):
         return draws_last(self.nothing_held() if beside is None else beside.floor)
 
     def gain(self, mean: Array, shift: Array, sd: Array, floor: Array | None) -> Gain:
-        return _exponential(self.log_gain(mean, shift, sd, floor))
+        return _exponential(self._log_gain(mean, shift, sd, floor, plain=True))
 
     def log_gain(self, mean: Array, shift: Array, sd: Array, floor: Array | None) -> Gain:
         """Logarithm of the expected volume that a query adds in each state, exact for any front.
@@ -296,9 +296,22 @@ class HypervolumeImprovement(Utility):
 
         times the chance of being feasible.
         """
+        return self._log_gain(mean, shift, sd, floor, plain=False)
+
+    def _log_gain(
+        self, mean: Array, shift: Array, sd: Array, floor: Array | None, plain: bool
+    ) -> Gain:
+        """The same, also where only the gain itself is wanted."""
         M = self.objectives
         boxes = self.nothing_held() if floor is None else floor
-        volume = log_expected_volume(mean[..., :M] + shift[..., :M], sd[..., :M], boxes)
+        # A small volume that is feasible may count for more than a large one that is not.
+        volume = log_expected_volume(
+            mean[..., :M] + shift[..., :M],
+            sd[..., :M],
+            boxes,
+            averaged=self.constraints == 0,
+            plain=plain,
+        )
         if not self.constraints:
             return Gain(volume.value, volume.d_mean, volume.d_mean, volume.d_sd)
         value, d_center, d_sd = log_feasible(mean, shift, sd, objectives=M)

@@ -35,7 +35,9 @@ def with_approaches(starts: Array, states: States, problem: Problem) -> Array:
     if not problem.has_limits or not problem.meter.is_unlimited:
         return starts
     led = starts[:_LED]
-    for blur in _BLURS:
+    # Where limits are less sure than that, a blur changes nothing.
+    surest = float(states.beliefs(led[:, 0]).sd[:, problem.objectives :].min())
+    for blur in (each for each in _BLURS if each > surest):
         ascent = BFGS(tolerance=1e-3, steps=_STEPS, patience=100, first_step=blur)
         blurred = Incremental.of(replace(states, blur=blur), log=True, chance=problem.chance)
         search = problem.suited(Exchange(ascent, again=_AGAIN, rounds=1))

@@ -203,12 +203,13 @@ def _ascended(batches: Array, utility: Utility, problem: Problem) -> tuple[Array
     allowance, ascent = Allowance(joint, problem.meter, _UNTIL_ASCENT), problem.suited(_ASCENT)
     first: Array = batches[0]
     ascended: Array = ascent(allowance, batches, problem.domain, problem.generator).X[0]
-    before = gains_of(first, utility, problem)
     if _repeats(ascended, problem):
-        return first, before
+        return first, gains_of(first, utility, problem)
     # By other draws than the ascent saw, which it may have come to suit.
-    after = gains_of(ascended, utility, problem)
-    return (ascended, after) if after.sum() > before.sum() else (first, before)
+    before = gains_of(first, utility, problem, roughly=True)
+    after = gains_of(ascended, utility, problem, roughly=True)
+    best, gains = (ascended, after) if after.sum() > before.sum() else (first, before)
+    return best, gains if utility.outcomes == 1 else gains_of(best, utility, problem)
 
 
 def _repeats(X: Array, problem: Problem) -> bool:

@@ -93,7 +93,7 @@ class Problem:
     def inverse_lengthscales(self) -> Array:
         """Those of the outcome that varies fastest, by coordinate: (d,)."""
         d = self.domain.d
-        scales = [each.gp.kernel.inverse_lengthscales(d) for each in self.posteriors]
+        scales = [each.gp.kernel.rates(d) for each in self.posteriors]
         return np.asarray(np.max(scales, axis=0))
 
     def suited(self, maximizer: Maximizer) -> Maximizer:

@@ -13,13 +13,13 @@ from optuna.study import Study
 
 from innerloop.errors import InputError
 from innerloop.integrations.optuna_private import storage_of, study_id_of
-from innerloop.optimizer.learn import Learned, Results, learn
+from innerloop.optimizer.learn import Kinds, Learned, Results, learn
 from innerloop.optimizer.plain_data import class_name
 from innerloop.space.space import Space
 from innerloop.surrogate.kernels import Kernel, Matern52
 
 _LEARNED = "innerloop:learned"
-_VERSION = 1
+_VERSION = 2
 # MySQL holds attributes of up to 64 KiB.
 _LONGEST = 60_000
 
@@ -69,10 +69,9 @@ class SharedLearning:
         numbers: tuple[int, ...],
         results: Results,
         sign: float,
+        kinds: Kinds = Kinds(),  # noqa: B008 - it never changes
         *,
-        kernels: tuple[type[Kernel], ...] = (Matern52,),
         seconds: float | None = None,
-        bends: bool = True,
     ) -> Learned:
         """Hyperparameters, as the study has them or learned now, going on from what it has.
 
@@ -81,14 +80,13 @@ class SharedLearning:
             numbers: those of the trials that the results are of.
             results: what came of them.
             sign: 1 if large values are good, -1 if small ones are.
-            kernels: the kinds of kernels; what was learned with others is passed over.
+            kinds: as in `learn`; what was learned with other kernels is passed over.
             seconds: as in `learn`.
-            bends: as in `learn`.
 
         Returns:
-            What was learned, with one of these kernels.
+            What was learned, of one of these kinds.
         """
-        kind = _name_of(kernels)
+        kind = _name_of(kinds.kernels)
         stored = self._stored(study, kind)
         before = Learned.from_dict(stored["learned"]) if stored else None
         trials = _digest(numbers)
@@ -96,7 +94,7 @@ class SharedLearning:
             is_due = before.is_due(len(results.values))
             if stored["trials"] == trials or not is_due:
                 return before
-        learned = learn(results, sign, before, kernels=kernels, seconds=seconds, bends=bends)
+        learned = learn(results, sign, before, kinds, seconds=seconds)
         if kind is not None:
             content = {"kernel": kind, "trials": trials, "learned": learned.to_dict()}
             self._store(study, content)

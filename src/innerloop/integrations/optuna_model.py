@@ -18,7 +18,7 @@ from innerloop.integrations.optuna_outcomes import TrialOutcome, goals_of, outco
 from innerloop.integrations.optuna_space import internal, parameter_of
 from innerloop.integrations.optuna_trials import Known, is_lost, known_of
 from innerloop.optimizer.goals import Goals
-from innerloop.optimizer.learn import Learned, Results, kernels_for
+from innerloop.optimizer.learn import Kinds, Learned, Results
 from innerloop.optimizer.models import OneOutcome, SeveralOutcomes
 from innerloop.optimizer.propose import propose
 from innerloop.optimizer.settings import Settings
@@ -349,9 +349,8 @@ class SpaceModel:
             numbers,
             results,
             goals.sign_of(name),
-            kernels=kernels_for(settings.kernel, plain=goals.is_plain),
+            Kinds.of(settings.kernel, plain=goals.is_plain, bends=goals.bends(name)),
             seconds=settings.seconds,
-            bends=goals.bends(name),
         )
         return learned.knowing(results)
 

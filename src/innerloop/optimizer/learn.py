@@ -38,15 +38,55 @@ _BY_FAR, _ALL_EVERY = 10.0, 8
 _NEGLIGIBLE_NOISE = 1e-2
 # A value with more noise than this, in the same units, says nothing, however much more it is.
 _LARGEST_NOISE = 1e12
+# Axes may turn with so many results for each dimension, in so many dimensions at most, so many
+# times at an ask.
+_TURNED_FROM, _MOST_TO_TURN, _TURNS = 4, 12, 2
 # When time is short, scalings are compared on so many results at most.
 _GRADED = 300
 
 
 class Kind(NamedTuple):
-    """A kind of explanation: whether values are bent by a logarithm, and the kernel."""
+    """A kind of explanation: whether values are bent by a logarithm, the kernel, and whether its
+    lengthscales are along other axes than those of the coordinates."""
 
     bent: bool
     kernel: type[Kernel]
+    turned: bool = False
+
+    @staticmethod
+    def of(bent: bool, gp: GaussianProcess) -> Kind:
+        """That of a surrogate of values that are bent or not."""
+        return Kind(bent, type(gp.kernel), gp.kernel.axes is not None)
+
+
+class Kinds(NamedTuple):
+    """The kinds of explanations that the evidence chooses from.
+
+    Args:
+        kernels: kinds of kernels.
+        bends: whether values may be seen through a logarithm; else they are as they are.
+        turns: whether lengthscales may be along other axes than those of the coordinates.
+    """
+
+    kernels: tuple[type[Kernel], ...] = (Matern52,)
+    bends: bool = True
+    turns: bool = False
+
+    @staticmethod
+    def of(kernel: type[Kernel] | None, *, plain: bool, bends: bool = True) -> Kinds:
+        """What suits an outcome.
+
+        Args:
+            kernel: what was asked for, if anything was.
+            plain: whether there is one objective and nothing else.
+            bends: whether its values may be bent.
+
+        Returns:
+            The kinds to choose from.
+        """
+        if kernel is not None:
+            return Kinds((kernel,), bends)
+        return Kinds((Matern52,), bends, turns=True) if plain else Kinds(_KERNELS, bends)
 
 
 class Results(NamedTuple):
@@ -96,7 +136,7 @@ class Learned:
     @property
     def kind(self) -> Kind:
         """The kind of explanation that was chosen."""
-        return Kind(self.outputs.bent, type(self.gp.kernel))
+        return Kind.of(self.outputs.bent, self.gp)
 
     def is_due(self, n: int) -> bool:
         """Whether to learn again, now that there are n results."""
@@ -140,33 +180,17 @@ class Learned:
         outputs = Outputs(**data["outputs"])
         others = data.get("others", [{"bent": not outputs.bent, **data.get("other", {})}])
         found = [(each["bent"], _surrogate_from_dict(each)) for each in others]
-        surrogates = {Kind(bent, type(gp.kernel)): gp for bent, gp in found}
+        surrogates = {Kind.of(bent, gp): gp for bent, gp in found}
         return Learned(outputs, _surrogate_from_dict(data["gp"]), surrogates, data["n"])
-
-
-def kernels_for(kernel: type[Kernel] | None, *, plain: bool) -> tuple[type[Kernel], ...]:
-    """Kernels to choose from.
-
-    Args:
-        kernel: what was asked for, if anything was.
-        plain: whether there is one objective and nothing else.
-
-    Returns:
-        Classes of kernels.
-    """
-    if kernel is not None:
-        return (kernel,)
-    return (Matern52,) if plain else _KERNELS
 
 
 def learn(
     results: Results,
     sign: float,
     before: Learned | None,
+    kinds: Kinds = Kinds(),  # noqa: B008 - it never changes
     *,
-    kernels: tuple[type[Kernel], ...] = (Matern52,),
     seconds: float | None = None,
-    bends: bool = True,
 ) -> Learned:
     """Scaling, kernel and hyperparameters that explain results best, going on from earlier ones.
 
@@ -177,24 +201,24 @@ def learn(
         results: what was told.
         sign: 1 if large values are good, -1 if small ones are.
         before: what was learned at an earlier ask, if anything was.
-        kernels: the kinds of kernels that are fitted, of which the best is kept.
+        kinds: the kinds of explanations, of which the best is kept.
         seconds: about how long an ask may take, of which fits take half at most; by default as long
             as they need.
-        bends: whether values may be seen through a logarithm; else they are as they are.
 
     Returns:
         What was learned.
     """
-    bendings = (False, True) if bends else (False,)
-    kinds = [Kind(bent, each) for bent in bendings for each in kernels]
+    bendings = (False, True) if kinds.bends else (False,)
+    straight = [Kind(bent, each) for bent in bendings for each in kinds.kernels]
     known = {} if before is None else {before.kind: before.gp, **before.others}
-    first = before.kind if before is not None and before.kind in kinds else kinds[0]
+    first = straight[0] if before is None else before.kind._replace(turned=False)
+    first = first if first in straight else straight[0]
     scalings = {bent: Outputs.of(results.values, sign=sign, bent=bent) for bent in bendings}
-    each = None if seconds is None else 0.5 * seconds / len(kinds)
+    each = None if seconds is None else 0.5 * seconds / len(straight)
     n = len(results.values)
     all_due = before is None or n // _ALL_EVERY > before.n // _ALL_EVERY
     found: dict[Kind, _Fitted] = {}
-    for kind in sorted(kinds, key=lambda kind: kind != first):
+    for kind in sorted(straight, key=lambda kind: kind != first):
         outputs, start = scalings[kind.bent], known.get(kind)
         if start is not None and found and not all_due:
             graded = _graded(results, outputs, start, each)
@@ -205,10 +229,23 @@ def learn(
             start = next((f.gp for k, f in found.items() if k.bent == kind.bent), None)
         found[kind] = _fit(results, outputs, start, kind.kernel, each)
     # Of equals, values as they are.
-    chosen = max(kinds, key=lambda kind: found[kind].evidence)
+    chosen = max(straight, key=lambda kind: found[kind].evidence)
+    if kinds.turns and each is None and _can_turn(results):
+        kind, outputs, fitted = chosen._replace(turned=True), scalings[chosen.bent], found[chosen]
+        start = known.get(kind)
+        as_before = None if start is None or all_due else _graded(results, outputs, start, None)
+        if as_before is not None and as_before.evidence <= fitted.evidence - _BY_FAR:
+            found[kind] = as_before
+        else:  # along the axes that are known, if any, and along those that this leads to
+            for _ in range(_TURNS):
+                start = start or _along_slopes(fitted.posterior)
+                fitted, start = _fit(results, outputs, start, kind.kernel, None), None
+                found[kind] = max(found.get(kind, fitted), fitted, key=lambda each: each.evidence)
+        chosen = max(chosen, kind, key=lambda kind: found[kind].evidence)
     best = found.pop(chosen)
     given = None if each is not None else (results, best.posterior)
-    others = {kind: fitted.gp for kind, fitted in found.items()}
+    others = {**known, **{kind: fitted.gp for kind, fitted in found.items()}}
+    others.pop(chosen, None)
     return Learned(scalings[chosen.bent], best.gp, others, n, given)
 
 
@@ -227,7 +264,7 @@ def _fit(
     kernel: type[Kernel],
     seconds: float | None,
 ) -> _Fitted:
-    """Hyperparameters under a scaling, and log p(values, hyperparameters)."""
+    """Hyperparameters under a scaling, along the axes of the start, and their evidence."""
     given = _given_noise(results, outputs)
     gp = fit(
         results.X,
@@ -235,12 +272,33 @@ def _fit(
         kernel=kernel,
         noise=None if np.isnan(given).any() else given,
         groups=results.groups,
+        axes=None if start is None else start.kernel.axes,
         start=start,
         smallest_noise=_SMALLEST_NOISE,
         tolerance=_TOLERANCE,
         seconds=seconds,
     )
     return _graded(results, outputs, gp, seconds)
+
+
+def _can_turn(results: Results) -> bool:
+    """Whether results may tell other axes than those of the coordinates."""
+    n, d = results.X.shape
+    return results.groups is None and 2 <= d <= _MOST_TO_TURN and n >= _TURNED_FROM * d
+
+
+def _along_slopes(posterior: Posterior) -> GaussianProcess:
+    """A surrogate with axes along which the slopes of a belief are uncorrelated.
+
+    For a quadratic function, those of its Hessian. Lengthscales are such that it varies as fast
+    along each of them as the belief's own kernel.
+    """
+    gp, d = posterior.gp, posterior.d
+    axes = np.linalg.eigh(posterior.slopes.T @ posterior.slopes)[1]
+    old = np.eye(d) if gp.kernel.axes is None else gp.kernel.axes
+    rates = np.sqrt(((axes.T @ old * gp.kernel.inverse_lengthscales(d)) ** 2).sum(axis=1))
+    kernel = type(gp.kernel)(1.0 / rates, gp.kernel.variance, axes)
+    return GaussianProcess(kernel, gp.mean, float(np.median(gp.noise)))
 
 
 def _graded(
@@ -252,7 +310,11 @@ def _graded(
     posterior = _conditioned(results, outputs, gp)
     # Densities of the values themselves, so that scalings can be compared.
     density = posterior.log_likelihood + float(outputs.log_slope(results.values).sum())
-    prior = priors.DEFAULT.log_density(gp, results.X.shape[1], results.groups)
+    n, d = results.X.shape
+    prior = priors.DEFAULT.log_density(gp, d, results.groups)
+    if gp.kernel.axes is not None:
+        # Angles were chosen to suit the values, and have no prior: by BIC, so much for each.
+        prior -= 0.5 * np.log(n) * (d * (d - 1) // 2)
     plain = GaussianProcess(gp.kernel, gp.mean, float(np.median(gp.noise)))
     return _Fitted(plain, posterior, density + prior)
 
@@ -280,6 +342,7 @@ def _surrogate_to_dict(gp: GaussianProcess) -> dict[str, Any]:
         "variance": gp.kernel.variance,
         "mean": gp.mean,
         "noise": float(np.median(gp.noise)),
+        **({} if gp.kernel.axes is None else {"axes": gp.kernel.axes.tolist()}),
     }
 
 
@@ -287,5 +350,6 @@ def _surrogate_from_dict(data: Mapping[str, Any]) -> GaussianProcess:
     """The surrogate that `_surrogate_to_dict` wrote down."""
     name = data.get("kernel", class_name(Matern52))  # earlier versions had no other
     kind: type[Kernel] = class_of(name, Kernel)  # type: ignore[type-abstract]
-    kernel = kind(data["lengthscales"], data["variance"])
+    more = {"axes": data["axes"]} if "axes" in data else {}
+    kernel = kind(data["lengthscales"], data["variance"], **more)
     return GaussianProcess(kernel, mean=data["mean"], noise=data["noise"])

@@ -22,7 +22,7 @@ from innerloop.maximizers.maximizer import Maximizer
 from innerloop.optimizer import files
 from innerloop.optimizer.book import Book, locked
 from innerloop.optimizer.goals import DIRECTIONS, Goals
-from innerloop.optimizer.learn import Learned, Results, kernels_for, learn
+from innerloop.optimizer.learn import Kinds, Learned, Results, learn
 from innerloop.optimizer.models import OneOutcome, SeveralOutcomes
 from innerloop.optimizer.propose import designed, propose
 from innerloop.optimizer.settings import Settings, default_initial
@@ -415,7 +415,6 @@ class Optimizer(Book):
             learn,
             sign=sign,
             before=learned,
-            kernels=kernels_for(settings.kernel, plain=self.goals.is_plain),
+            kinds=Kinds.of(settings.kernel, plain=self.goals.is_plain, bends=bends),
             seconds=settings.seconds,
-            bends=bends,
         )

@@ -133,7 +133,7 @@ class FittedModel:
         For numbers, the ends of the range: 1 / lengthscale. For categories, which differ in two
         coordinates, two of them on average: sqrt(2 mean(1 / lengthscale^2)).
         """
-        inverse = self.posterior.gp.kernel.inverse_lengthscales(self.space.d)
+        inverse = self.posterior.gp.kernel.rates(self.space.d)
         raw: dict[str, float] = {}
         for name, parameter in self.parameters.items():
             own = inverse[self.space.columns[name]]
@@ -145,7 +145,7 @@ class FittedModel:
 
     def offsets(self, X: Array) -> dict[str, Array]:
         """By parameter, squared distances of points (n, d) from the best in lengthscales: (n,)."""
-        inverse = self.posterior.gp.kernel.inverse_lengthscales(self.space.d)
+        inverse = self.posterior.gp.kernel.rates(self.space.d)
         squares = ((X - self.center) * inverse) ** 2
         return {n: squares[:, self.space.columns[n]].sum(axis=1) for n in self.parameters}
 

@@ -50,6 +50,7 @@ def fit(
     kernel: type[Kernel] = Matern52,
     noise: ArrayLike | None = None,
     groups: ArrayLike | None = None,
+    axes: ArrayLike | None = None,
     start: GaussianProcess | None = None,
     priors: Priors | None = DEFAULT,
     smallest_noise: float = 1e-8,
@@ -69,6 +70,8 @@ def fit(
         noise: known noise variance, a number or (n,); learned if None.
         groups: (d,), labels of the columns; those with equal labels share a lengthscale, as all
             columns of a choice should. By default each has its own.
+        axes: (d, d), perpendicular directions of the lengthscales, one in each column, in place of
+            those of the coordinates; not with groups.
         start: a previous fit to continue from; without it several starts are tried.
         priors: of the hyperparameters; None to maximize the likelihood alone.
         smallest_noise: noise that is learned is at least this, times the variance of y.
@@ -85,6 +88,7 @@ def fit(
     points = checks.points("X", X)
     n, d = points.shape
     values = checks.vector("y", y, n)
+    turned = points if axes is None else points @ checks.floats("axes", axes)
     location, scale = _location_and_scale(values)
     unit = scale**2
     known = None if noise is None else _known_noise(noise, n)
@@ -93,7 +97,7 @@ def fit(
     checks.positive_scalar("tolerance", tolerance)
     limit = _Limit(None if seconds is None else checks.positive_scalar("seconds", seconds))
     objective = LogPosterior(
-        points - points.mean(axis=0),
+        turned - turned.mean(axis=0),
         (values - location) / scale,
         kernel,
         None if known is None else _in_units(known, unit, n),
@@ -120,10 +124,21 @@ def fit(
             x = end.theta[None]
     parameters, G = np.exp(end.theta), objective.scales
     return GaussianProcess(
-        kernel(parameters[slice(d) if shared is None else shared], float(parameters[G] * unit)),
+        _kernel(
+            kernel, parameters[slice(d) if shared is None else shared], parameters[G] * unit, axes
+        ),
         mean=float(end.mean * scale + location),
         noise=float(parameters[-1] * unit) if known is None else known,
     )
+
+
+def _kernel(
+    kind: type[Kernel], lengthscales: Array, variance: float, axes: ArrayLike | None
+) -> Kernel:
+    """A kernel of some kind; kinds need not know of axes where there are none."""
+    if axes is None:
+        return kind(lengthscales, float(variance))
+    return kind(lengthscales, float(variance), axes)
 
 
 class _Limit:

@@ -174,6 +174,8 @@ def posterior_draws(
 def _spectral_sample(kernel: Kernel, size: int, d: int, generator: np.random.Generator) -> Array:
     """Frequencies (size, d) from the kernel's spectral density: normal, or a multivariate t."""
     normal = generator.standard_normal((size, d)) * kernel.inverse_lengthscales(d)
+    if kernel.axes is not None:
+        normal = normal @ kernel.axes.T
     freedom = kernel.spectral_freedom
     if freedom is None:
         return normal

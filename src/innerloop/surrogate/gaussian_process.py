@@ -103,12 +103,9 @@ class Posterior:
     residuals: Array
     center: Array
     fantasized: int = 0
-    _unit: Array = field(init=False, repr=False)
     _scaled: ScaledPoints = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        kernel = self.gp.kernel
-        object.__setattr__(self, "_unit", kernel.stretch * kernel.inverse_lengthscales(self.d))
         object.__setattr__(self, "_scaled", self._scale(self.X))
 
     @property
@@ -144,6 +141,13 @@ class Posterior:
         weights = self.residuals @ self.whitener  # K^-1 (y - mean)
         fitted: Array = self.y - self.noise * weights
         return fitted
+
+    @property
+    def slopes(self) -> Array:
+        """Gradients of the posterior mean at the observations, (n, d)."""
+        belief = self.unchecked_belief(self.X[:, None])
+        slopes = belief.pullback(np.ones((self.n, 1)), np.zeros((self.n, 1, 1)))
+        return slopes[:, 0]
 
     def marginals(self, Xs: ArrayLike) -> tuple[Array, Array]:
         """Mean and variance of f at each point by itself.
@@ -273,13 +277,13 @@ class Posterior:
             total = (slopes @ weights).T[..., None] * queries.points
             pairs = (weights[:, :, None] * self._scaled.points[:, None, :]).reshape(self.n, -1)
             total -= (slopes @ pairs).reshape(len(X), -1, self.d).swapaxes(0, 1)
-            return 2.0 * total * self._unit
+            return self.gp.kernel.unscaled_gradient(2.0 * total)
 
         return k, product_gradient
 
     def _scale(self, points: Array) -> ScaledPoints:
         """Points (..., d) in units of the lengthscales, around the center."""
-        return ScaledPoints((points - self.center) * self._unit)
+        return self.gp.kernel.scaled(points - self.center)
 
     def unchecked_belief(self, Xq: Array) -> Belief:
         """Joint belief over f at query sets that the caller has validated.
@@ -396,7 +400,7 @@ class Belief:
             grouped = self._queries.grouped(q)
             within = squared_distances_pullback(self._block_pullback(d_cov), grouped, grouped)
             d_queries += within.reshape(d_queries.shape)
-        d_queries *= post._unit
+        d_queries = post.gp.kernel.unscaled_gradient(d_queries)
         return d_queries.reshape(*self.mean.shape, post.d)
 
 

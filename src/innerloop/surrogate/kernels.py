@@ -1,7 +1,8 @@
 """Stationary anisotropic kernels, each as a profile k(s) and its derivative in one place.
 
 s = stretch^2 r^2, where r^2 = sum_k (x_k - x'_k)^2 / lengthscale_k^2 and stretch is the constant
-that goes with r in the kernel's formula, such as sqrt(5). Profiles are functions of the squared
+that goes with r in the kernel's formula, such as sqrt(5). Lengthscales may also be along other axes
+than those of the coordinates. Profiles are functions of the squared
 distance, so that every derivative stays finite where two points coincide.
 
 Profiles are the innermost loop of everything: they reuse the memory of their argument, and the
@@ -12,7 +13,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import numpy as np
@@ -31,22 +32,29 @@ Profile = tuple[Array, Callable[[Array], Array]]
 class Kernel(ABC):
     """A stationary covariance: a function of the distance in units of the lengthscales.
 
-        k(x, x') = k(s),   s = stretch^2 r^2,   r^2 = sum_k (x_k - x'_k)^2 / lengthscale_k^2
+        k(x, x') = k(s),   s = stretch^2 r^2,   r^2 = sum_k (a_k . (x - x'))^2 / lengthscale_k^2
+
+    with a_k the k-th coordinate axis, or the k-th of other axes that are perpendicular.
 
     Args:
         lengthscales: one number for all dimensions, or (d,).
         variance: k(0), the prior variance of f.
+        axes: (d, d), the columns a_k; by default those of the coordinates.
     """
 
     lengthscales: Array
     variance: float = 1.0
+    axes: Array | None = None
+    _unit: Array = field(init=False, repr=False)
 
     stretch: ClassVar[float]
     """Factor on r in the kernel's formula."""
     spectral_freedom: ClassVar[float | None]
     """Degrees of freedom of the spectral density, a multivariate t; None for a normal."""
 
-    def __init__(self, lengthscales: ArrayLike, variance: float = 1.0) -> None:
+    def __init__(
+        self, lengthscales: ArrayLike, variance: float = 1.0, axes: ArrayLike | None = None
+    ) -> None:
         scales = checks.positive("lengthscales", lengthscales)
         if scales.ndim > 1 or scales.size == 0:
             raise InputError(
@@ -54,6 +62,8 @@ class Kernel(ABC):
             )
         object.__setattr__(self, "lengthscales", scales.copy())
         object.__setattr__(self, "variance", checks.positive_scalar("variance", variance))
+        object.__setattr__(self, "axes", None if axes is None else _perpendicular(axes))
+        object.__setattr__(self, "_unit", self.stretch / scales)
 
     @staticmethod
     @abstractmethod
@@ -76,7 +86,7 @@ class Kernel(ABC):
         return 1e-14 * self.variance
 
     def inverse_lengthscales(self, d: int) -> Array:
-        """One over the lengthscales, one for each dimension.
+        """One over the lengthscales, one for each axis.
 
         Args:
             d: dimension of the points.
@@ -91,6 +101,45 @@ class Kernel(ABC):
             )
         return np.broadcast_to(1.0 / self.lengthscales, (d,))
 
+    def rates(self, d: int) -> Array:
+        """How many lengthscales apart points are that differ by 1 in one coordinate.
+
+        Args:
+            d: dimension of the points.
+
+        Returns:
+            sqrt(sum_k (a_jk / lengthscale_k)^2), 1 / lengthscale without axes, (d,).
+        """
+        inverse = self.inverse_lengthscales(d)
+        if self.axes is None:
+            return inverse
+        return np.asarray(np.sqrt(((self.axes * inverse) ** 2).sum(axis=1)))
+
+    def scaled(self, X: Array) -> ScaledPoints:
+        """Points in stretched units of the lengthscales.
+
+        Args:
+            X: (..., d), points around some center, which keeps cancellation in squared distances
+                harmless.
+
+        Returns:
+            The points along the axes, (..., d), ready for `profile`'s squared distances.
+        """
+        along = X if self.axes is None else X @ self.axes
+        return ScaledPoints(along * self._unit)
+
+    def unscaled_gradient(self, gradient: Array) -> Array:
+        """A gradient in scaled points as one in the points themselves.
+
+        Args:
+            gradient: (..., d), which is overwritten.
+
+        Returns:
+            The gradient, (..., d).
+        """
+        gradient *= self._unit
+        return gradient if self.axes is None else gradient @ self.axes.T
+
     def __call__(self, X1: ArrayLike, X2: ArrayLike) -> Array:
         """Covariance matrix between two sets of points.
 
@@ -103,11 +152,21 @@ class Kernel(ABC):
         """
         first = checks.points("X1", X1)
         second = checks.points("X2", X2, first.shape[1])
-        unit = self.stretch * self.inverse_lengthscales(first.shape[1])
+        self.inverse_lengthscales(first.shape[1])  # complains if there are not as many
         # Distances come from differences of squares: centring keeps their cancellation harmless.
         center = second.mean(axis=0)
-        A, B = ScaledPoints((first - center) * unit), ScaledPoints((second - center) * unit)
+        A, B = self.scaled(first - center), self.scaled(second - center)
         return self.profile(squared_distances(A, B), self.variance)[0]
+
+
+def _perpendicular(axes: ArrayLike) -> Array:
+    """Axes (d, d) that are perpendicular to one another, and of length 1."""
+    columns = checks.floats("axes", axes)
+    if columns.ndim != 2 or columns.shape[0] != columns.shape[1]:
+        raise InputError(f"axes must have shape (d, d), got shape {columns.shape}")
+    if not np.allclose(columns.T @ columns, np.eye(len(columns)), atol=1e-8):
+        raise InputError("axes must be perpendicular to one another, and of length 1")
+    return columns.copy()
 
 
 class Matern52(Kernel):
@@ -121,6 +180,8 @@ class Matern52(Kernel):
     Args:
         lengthscales: one number for all dimensions, or (d,).
         variance: k(0), the prior variance of f.
+        axes: (d, d), the directions of the lengthscales in its columns; by default those of the
+            coordinates.
     """
 
     stretch = float(np.sqrt(5.0))
@@ -156,6 +217,8 @@ class Matern32(Kernel):
     Args:
         lengthscales: one number for all dimensions, or (d,).
         variance: k(0), the prior variance of f.
+        axes: (d, d), the directions of the lengthscales in its columns; by default those of the
+            coordinates.
     """
 
     stretch = float(np.sqrt(3.0))
@@ -188,6 +251,8 @@ class SquaredExponential(Kernel):
     Args:
         lengthscales: one number for all dimensions, or (d,).
         variance: k(0), the prior variance of f.
+        axes: (d, d), the directions of the lengthscales in its columns; by default those of the
+            coordinates.
     """
 
     stretch = 1.0

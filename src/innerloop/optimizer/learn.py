@@ -38,9 +38,8 @@ _BY_FAR, _ALL_EVERY = 10.0, 8
 _NEGLIGIBLE_NOISE = 1e-2
 # A value with more noise than this, in the same units, says nothing, however much more it is.
 _LARGEST_NOISE = 1e12
-# Axes may turn with so many results for each dimension, in so many dimensions at most, so many
-# times at an ask.
-_TURNED_FROM, _MOST_TO_TURN, _TURNS = 4, 12, 2
+# Axes may turn with so many results for each dimension, in so many dimensions at most.
+_TURNED_FROM, _MOST_TO_TURN = 4, 12
 # When time is short, scalings are compared on so many results at most.
 _GRADED = 300
 
@@ -212,44 +211,32 @@ def learn(
     straight = [Kind(bent, each) for bent in bendings for each in kinds.kernels]
     known = {} if before is None else {before.kind: before.gp, **before.others}
     first = straight[0] if before is None else before.kind._replace(turned=False)
-    first = first if first in straight else straight[0]
-    scalings = {bent: Outputs.of(results.values, sign=sign, bent=bent) for bent in bendings}
-    each = None if seconds is None else 0.5 * seconds / len(straight)
     n = len(results.values)
-    all_due = before is None or n // _ALL_EVERY > before.n // _ALL_EVERY
-    found: dict[Kind, _Fitted] = {}
+    found = _Explanations(
+        results=results,
+        scalings={bent: Outputs.of(results.values, sign=sign, bent=bent) for bent in bendings},
+        known=known,
+        all_due=before is None or n // _ALL_EVERY > before.n // _ALL_EVERY,
+        seconds=None if seconds is None else 0.5 * seconds / len(straight),
+    )
     for kind in sorted(straight, key=lambda kind: kind != first):
-        outputs, start = scalings[kind.bent], known.get(kind)
-        if start is not None and found and not all_due:
-            graded = _graded(results, outputs, start, each)
-            if graded.evidence <= found[first].evidence - _BY_FAR:
-                found[kind] = graded
-                continue
-        if start is None:  # another kernel has about the same lengthscales
-            start = next((f.gp for k, f in found.items() if k.bent == kind.bent), None)
-        found[kind] = _fit(results, outputs, start, kind.kernel, each)
-    # Of equals, values as they are.
-    chosen = max(straight, key=lambda kind: found[kind].evidence)
-    if kinds.turns and each is None and _can_turn(results):
-        kind, outputs, fitted = chosen._replace(turned=True), scalings[chosen.bent], found[chosen]
-        start = known.get(kind)
-        as_before = None if start is None or all_due else _graded(results, outputs, start, None)
-        if as_before is not None and as_before.evidence <= fitted.evidence - _BY_FAR:
-            found[kind] = as_before
-        else:  # along the axes that are known, if any, and along those that this leads to
-            for _ in range(_TURNS):
-                start = start or _along_slopes(fitted.posterior)
-                fitted, start = _fit(results, outputs, start, kind.kernel, None), None
-                found[kind] = max(found.get(kind, fitted), fitted, key=lambda each: each.evidence)
-        chosen = max(chosen, kind, key=lambda kind: found[kind].evidence)
-    best = found.pop(chosen)
-    given = None if each is not None else (results, best.posterior)
-    others = {**known, **{kind: fitted.gp for kind, fitted in found.items()}}
-    others.pop(chosen, None)
-    return Learned(scalings[chosen.bent], best.gp, others, n, given)
+        found.explain(kind, known.get(kind) or found.alike(kind))
+    chosen = found.best(straight)
+    if kinds.turns and seconds is None and _can_turn(results):
+        # Along the axes that are known, if any are, and along those that this leads to.
+        kind = chosen._replace(turned=True)
+        found.explain(kind, known.get(kind) or found.along_slopes(chosen))
+        if found.is_new(kind):
+            found.explain(kind, found.along_slopes(kind))
+        chosen = found.best([chosen, kind])
+    best = found.by_kind[chosen]
+    others = {**known, **{kind: each.gp for kind, each in found.by_kind.items()}}
+    others.pop(chosen)
+    given = None if seconds is not None else (results, best.posterior)
+    return Learned(found.scalings[chosen.bent], best.gp, others, n, given)
 
 
-class _Fitted(NamedTuple):
+class _Explained(NamedTuple):
     """A surrogate with its posterior, and log p(values, hyperparameters)."""
 
     gp: GaussianProcess
@@ -257,28 +244,81 @@ class _Fitted(NamedTuple):
     evidence: float
 
 
-def _fit(
-    results: Results,
-    outputs: Outputs,
-    start: GaussianProcess | None,
-    kernel: type[Kernel],
-    seconds: float | None,
-) -> _Fitted:
-    """Hyperparameters under a scaling, along the axes of the start, and their evidence."""
-    given = _given_noise(results, outputs)
-    gp = fit(
-        results.X,
-        outputs.forward(results.values),
-        kernel=kernel,
-        noise=None if np.isnan(given).any() else given,
-        groups=results.groups,
-        axes=None if start is None else start.kernel.axes,
-        start=start,
-        smallest_noise=_SMALLEST_NOISE,
-        tolerance=_TOLERANCE,
-        seconds=seconds,
-    )
-    return _graded(results, outputs, gp, seconds)
+@dataclass(eq=False)
+class _Explanations:
+    """The best explanation of results that was found, of every kind so far.
+
+    scalings: of values that are bent or not. known: surrogates of an earlier ask. all_due: whether
+    these are all to be fitted again. seconds: for each fit, if there is a limit.
+    """
+
+    results: Results
+    scalings: Mapping[bool, Outputs]
+    known: Mapping[Kind, GaussianProcess]
+    all_due: bool
+    seconds: float | None
+    by_kind: dict[Kind, _Explained] = field(default_factory=dict)
+
+    def explain(self, kind: Kind, start: GaussianProcess | None) -> None:
+        """Fit hyperparameters from a start, along its axes.
+
+        Those of an earlier ask stay as they are, if they are worse than others by far.
+        """
+        results, outputs = self.results, self.scalings[kind.bent]
+        if (
+            self.by_kind
+            and not self.all_due
+            and start is not None
+            and start is self.known.get(kind)
+        ):
+            as_before = _graded(results, outputs, start, self.seconds)
+            best = max(each.evidence for each in self.by_kind.values())
+            if as_before.evidence <= best - _BY_FAR:
+                self.by_kind[kind] = as_before
+                return
+        noise = _given_noise(results, outputs)
+        gp = fit(
+            results.X,
+            outputs.forward(results.values),
+            kernel=kind.kernel,
+            noise=None if np.isnan(noise).any() else noise,
+            groups=results.groups,
+            axes=None if start is None else start.kernel.axes,
+            start=start,
+            smallest_noise=_SMALLEST_NOISE,
+            tolerance=_TOLERANCE,
+            seconds=self.seconds,
+        )
+        found = _graded(results, outputs, gp, self.seconds)
+        if kind not in self.by_kind or found.evidence > self.by_kind[kind].evidence:
+            self.by_kind[kind] = found
+
+    def best(self, kinds: list[Kind]) -> Kind:
+        """That with the highest evidence; of equals, the first."""
+        return max(kinds, key=lambda kind: self.by_kind[kind].evidence)
+
+    def is_new(self, kind: Kind) -> bool:
+        """Whether a kind has other hyperparameters than at an earlier ask."""
+        before = self.known.get(kind)
+        return before is None or self.by_kind[kind].gp.kernel is not before.kernel
+
+    def alike(self, kind: Kind) -> GaussianProcess | None:
+        """A surrogate of another kind that has about the same lengthscales, if there is one."""
+        return next((each.gp for k, each in self.by_kind.items() if k.bent == kind.bent), None)
+
+    def along_slopes(self, kind: Kind) -> GaussianProcess:
+        """A surrogate with axes along which the slopes of a belief are uncorrelated.
+
+        For a quadratic function, those of its Hessian. Lengthscales are such that it varies as fast
+        along each of them as the belief's own kernel.
+        """
+        posterior = self.by_kind[kind].posterior
+        gp, d = posterior.gp, posterior.d
+        axes = np.linalg.eigh(posterior.slopes.T @ posterior.slopes)[1]
+        old = np.eye(d) if gp.kernel.axes is None else gp.kernel.axes
+        rates = np.sqrt(((axes.T @ old * gp.kernel.inverse_lengthscales(d)) ** 2).sum(axis=1))
+        kernel = type(gp.kernel)(1.0 / rates, gp.kernel.variance, axes)
+        return GaussianProcess(kernel, gp.mean, float(np.median(gp.noise)))
 
 
 def _can_turn(results: Results) -> bool:
@@ -287,23 +327,9 @@ def _can_turn(results: Results) -> bool:
     return results.groups is None and 2 <= d <= _MOST_TO_TURN and n >= _TURNED_FROM * d
 
 
-def _along_slopes(posterior: Posterior) -> GaussianProcess:
-    """A surrogate with axes along which the slopes of a belief are uncorrelated.
-
-    For a quadratic function, those of its Hessian. Lengthscales are such that it varies as fast
-    along each of them as the belief's own kernel.
-    """
-    gp, d = posterior.gp, posterior.d
-    axes = np.linalg.eigh(posterior.slopes.T @ posterior.slopes)[1]
-    old = np.eye(d) if gp.kernel.axes is None else gp.kernel.axes
-    rates = np.sqrt(((axes.T @ old * gp.kernel.inverse_lengthscales(d)) ** 2).sum(axis=1))
-    kernel = type(gp.kernel)(1.0 / rates, gp.kernel.variance, axes)
-    return GaussianProcess(kernel, gp.mean, float(np.median(gp.noise)))
-
-
 def _graded(
     results: Results, outputs: Outputs, gp: GaussianProcess, seconds: float | None
-) -> _Fitted:
+) -> _Explained:
     """A surrogate under a scaling with log p(values, hyperparameters), of some if time is short."""
     if seconds is not None:
         results = results.some(_GRADED)
@@ -316,7 +342,7 @@ def _graded(
         # Angles were chosen to suit the values, and have no prior: by BIC, so much for each.
         prior -= 0.5 * np.log(n) * (d * (d - 1) // 2)
     plain = GaussianProcess(gp.kernel, gp.mean, float(np.median(gp.noise)))
-    return _Fitted(plain, posterior, density + prior)
+    return _Explained(plain, posterior, density + prior)
 
 
 def _conditioned(results: Results, outputs: Outputs, gp: GaussianProcess) -> Posterior:

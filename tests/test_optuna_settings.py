@@ -190,8 +190,8 @@ def test_what_was_stored_before_there_was_a_choice_is_of_the_default_kernel(kern
     study = study_of()
     asked(study)
     name, held = shifted(study)
-    old = {key: each for key, each in held.items() if key != "kernel"}
-    (other,) = old["learned"].pop("others")
+    old = {key: each for key, each in held.items() if key != "kernel"} | {"version": 1}
+    (other,) = (each for each in old["learned"].pop("others") if "axes" not in each)
     del other["bent"]
     old["learned"]["other"] = other
     for part in ("gp", "other"):

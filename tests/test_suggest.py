@@ -235,8 +235,8 @@ def test_joint_ascent_never_makes_a_batch_worse(seed, q, monkeypatch):
     utility = il.ExpectedImprovement(float(posterior.y.max()))
     real, appraised = default.gains_of, []
 
-    def noting(X, *rest):
-        gains = real(X, *rest)
+    def noting(X, *rest, **options):
+        gains = real(X, *rest, **options)
         appraised.append((X, float(gains.sum())))
         return gains
 

@@ -19,7 +19,8 @@ from innerloop.space.space import Space
 from innerloop.surrogate.kernels import Kernel, Matern52
 
 _LEARNED = "innerloop:learned"
-_VERSION = 2
+# Kernels of the first version have no axes.
+_VERSION, _READABLE = 2, (1, 2)
 # MySQL holds attributes of up to 64 KiB.
 _LONGEST = 60_000
 
@@ -105,7 +106,7 @@ class SharedLearning:
         attributes = storage_of(study).get_study_system_attrs(study_id_of(study))
         stored: dict[str, Any] = attributes.get(self.name) or {}
         known = (
-            stored.get("version") == _VERSION
+            stored.get("version") in _READABLE
             and stored["d"] == self.d
             and stored.get("kernel", _name_of((Matern52,))) == kind  # there was no other once
         )

@@ -20,7 +20,7 @@ import numpy as np
 
 from innerloop.acquisition.joint import Joint
 from innerloop.acquisition.utility import Utility
-from innerloop.batches.approach import with_approaches
+from innerloop.batches.approach import AGAIN, SEARCH, with_approaches
 from innerloop.batches.problem import Filled, Problem, draws_for
 from innerloop.batches.states import ALL, Incremental, States
 from innerloop.domain.domain import Domain
@@ -51,12 +51,6 @@ _THOROUGH_EFFORT, _FEW_DIMENSIONS = Effort(1024, 512, 64, 16), 3
 _STATES, _SCREENING_STATES = 128, slice(None, None, 8)
 # Points closer than this many lengthscales are taken to lie on the same hill.
 _HILL = 0.35
-# After discrete moves a few steps lead back to a top that is near.
-_AGAIN = BFGS(tolerance=1e-3, steps=4, patience=100)
-#: A few steps each: enough to tell hills apart, not so many that their climbers meet.
-SEARCH = Exchange(BFGS(tolerance=1e-3, steps=5, patience=100), again=_AGAIN, rounds=1)
-#: The same along walls, which take more steps.
-SEARCH_AMONG_LIMITS = Exchange(BFGS(tolerance=1e-3, steps=12, patience=100), again=_AGAIN, rounds=1)
 #: To the top, as exactly as a value needs that is to be a bound.
 CONVERGE = Exchange(
     BFGS(tolerance=1e-7, patience=4), again=BFGS(tolerance=1e-5, steps=10), searches=1
@@ -65,7 +59,7 @@ CONVERGE = Exchange(
 _FURTHER_EFFORT = Effort(512, 128, 12, 0)
 # Several outcomes have more hills, of which the states that choose places are less sure.
 _FURTHER_EFFORT_FOR_OUTCOMES = Effort(512, 512, 32, 0)
-_FURTHER = Exchange(BFGS(tolerance=1e-3, steps=6, patience=3), again=_AGAIN, searches=2, rounds=1)
+_FURTHER = Exchange(BFGS(tolerance=1e-3, steps=6, patience=3), again=AGAIN, searches=2, rounds=1)
 # Bounds with a larger error than this share are not shown.
 _LARGEST_ERROR = 0.05
 # States resolve improvements that take so many standard deviations: plain ones, stretched ones.

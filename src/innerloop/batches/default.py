@@ -15,12 +15,11 @@ from numpy.typing import NDArray
 from innerloop.acquisition.joint import Joint
 from innerloop.acquisition.utility import Utility
 from innerloop.batches.appraisal import gains_of
+from innerloop.batches.approach import SEARCH, SEARCH_AMONG_LIMITS
 from innerloop.batches.certificate import (
     CONVERGE,
     EFFORT,
     EFFORT_FOR_OUTCOMES,
-    SEARCH,
-    SEARCH_AMONG_LIMITS,
     Effort,
     effort_for_one,
     is_resolved,

@@ -6,10 +6,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import log_ndtr
 
 from innerloop.acquisition.boxes import non_dominated
 from innerloop.acquisition.draws import reflected_sobol_normal
+from innerloop.acquisition.feasibility import is_feasible, log_feasible
 from innerloop.batches.chance import Chance
 from innerloop.domain.domain import Domain
 from innerloop.maximizers.budget import Meter
@@ -75,17 +75,16 @@ class Problem:
         there are none, those that are most likely to be.
         """
         X = self.posterior.X
-        wanted = np.array([_means(each, X) for each in self.posteriors[: self.objectives]]).T
-        limits = self.posteriors[self.objectives :]
-        within = np.all([_means(each, X) <= 0.0 for each in limits], axis=0) & np.ones(len(X), bool)
-        if not within.any():
-            chance = np.sum([_log_chance(each, X) for each in limits], axis=0)
+        means = np.stack([_means(each, X) for each in self.posteriors], axis=-1)  # (n, K)
+        rows = np.flatnonzero(is_feasible(means, self.objectives))
+        if not rows.size:
+            chance = _log_chance(self.posteriors[self.objectives :], X)
             return X[np.argsort(-chance)[:_CENTERS]]
-        rows = np.flatnonzero(within)
         share = -(-_CENTERS // self.objectives)
-        best = np.argsort(-wanted[rows], axis=0)[:share].T.ravel()
+        wanted = means[rows, : self.objectives]
+        best = np.argsort(-wanted, axis=0)[:share].T.ravel()
         if self.objectives > 1:
-            front = non_dominated(wanted[rows])
+            front = non_dominated(wanted)
             best = np.concatenate([best, self.generator.permutation(front)[:_CENTERS]])
         return X[rows[best]]
 
@@ -146,10 +145,12 @@ def _means(posterior: Posterior, X: Array) -> Array:
     return posterior.marginals(X)[0]
 
 
-def _log_chance(posterior: Posterior, X: Array) -> Array:
-    """log P(f(x) <= 0) at points X (n, d): (n,)."""
-    mean, variance = posterior.marginals(X)
-    return np.asarray(log_ndtr(-mean / np.sqrt(np.maximum(variance, _SMALLEST_VARIANCE))))
+def _log_chance(limits: tuple[Posterior, ...], X: Array) -> Array:
+    """The logarithm of the chance that points X (n, d) are within all limits: (n,)."""
+    marginals = np.array([each.marginals(X) for each in limits])  # (C, 2, n)
+    mean, variance = marginals.transpose(1, 2, 0)[:, :, None]  # (n, 1, C) each
+    sd = np.sqrt(np.maximum(variance, _SMALLEST_VARIANCE))
+    return log_feasible(mean, np.zeros_like(mean), sd, objectives=0)[0][:, 0]
 
 
 def draws_for(

@@ -225,8 +225,7 @@ def learn(
     if kinds.turns and seconds is None and _can_turn(results):
         # Along the axes that are known, if any are, and along those that this leads to.
         kind = chosen._replace(turned=True)
-        found.explain(kind, known.get(kind) or found.along_slopes(chosen))
-        if found.is_new(kind):
+        if found.explain(kind, known.get(kind) or found.along_slopes(chosen)):
             found.explain(kind, found.along_slopes(kind))
         chosen = found.best([chosen, kind])
     best = found.by_kind[chosen]
@@ -259,8 +258,8 @@ class _Explanations:
     seconds: float | None
     by_kind: dict[Kind, _Explained] = field(default_factory=dict)
 
-    def explain(self, kind: Kind, start: GaussianProcess | None) -> None:
-        """Fit hyperparameters from a start, along its axes.
+    def explain(self, kind: Kind, start: GaussianProcess | None) -> bool:
+        """Fit hyperparameters from a start, along its axes, and say whether that was worth it.
 
         Those of an earlier ask stay as they are, if they are worse than others by far.
         """
@@ -275,7 +274,7 @@ class _Explanations:
             best = max(each.evidence for each in self.by_kind.values())
             if as_before.evidence <= best - _BY_FAR:
                 self.by_kind[kind] = as_before
-                return
+                return False
         noise = _given_noise(results, outputs)
         gp = fit(
             results.X,
@@ -292,15 +291,11 @@ class _Explanations:
         found = _graded(results, outputs, gp, self.seconds)
         if kind not in self.by_kind or found.evidence > self.by_kind[kind].evidence:
             self.by_kind[kind] = found
+        return True
 
     def best(self, kinds: list[Kind]) -> Kind:
         """That with the highest evidence; of equals, the first."""
         return max(kinds, key=lambda kind: self.by_kind[kind].evidence)
-
-    def is_new(self, kind: Kind) -> bool:
-        """Whether a kind has other hyperparameters than at an earlier ask."""
-        before = self.known.get(kind)
-        return before is None or self.by_kind[kind].gp.kernel is not before.kernel
 
     def alike(self, kind: Kind) -> GaussianProcess | None:
         """A surrogate of another kind that has about the same lengthscales, if there is one."""
@@ -313,8 +308,8 @@ class _Explanations:
         along each of them as the belief's own kernel.
         """
         posterior = self.by_kind[kind].posterior
-        gp, d = posterior.gp, posterior.d
-        axes = np.linalg.eigh(posterior.slopes.T @ posterior.slopes)[1]
+        gp, d, slopes = posterior.gp, posterior.d, posterior.slopes
+        axes = np.linalg.eigh(slopes.T @ slopes)[1]
         old = np.eye(d) if gp.kernel.axes is None else gp.kernel.axes
         rates = np.sqrt(((axes.T @ old * gp.kernel.inverse_lengthscales(d)) ** 2).sum(axis=1))
         kernel = type(gp.kernel)(1.0 / rates, gp.kernel.variance, axes)

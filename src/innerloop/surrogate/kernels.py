@@ -2,8 +2,8 @@
 
 s = stretch^2 r^2, where r^2 = sum_k (x_k - x'_k)^2 / lengthscale_k^2 and stretch is the constant
 that goes with r in the kernel's formula, such as sqrt(5). Lengthscales may also be along other axes
-than those of the coordinates. Profiles are functions of the squared
-distance, so that every derivative stays finite where two points coincide.
+than those of the coordinates. Profiles are functions of the squared distance, so that every
+derivative stays finite where two points coincide.
 
 Profiles are the innermost loop of everything: they reuse the memory of their argument, and the
 variance rides along in the exponent.

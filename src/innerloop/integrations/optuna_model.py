@@ -331,6 +331,7 @@ class SpaceModel:
             noise_sd=np.array([each.outcome.noise_sds.get(name, np.nan) for each in having]),
             failed=failed,
             groups=self.space.groups,
+            reach=self.space.reach,
         )
 
     def _learn(

@@ -263,6 +263,7 @@ class Book:
             noise_sd=np.array([trial.noise_sd for trial in complete], dtype=np.float64),
             failed=self._rows("failed"),
             groups=self.space.groups,
+            reach=self.space.reach,
         )
 
     def _results_of(self, name: str) -> tuple[tuple[int, ...], Results]:
@@ -277,4 +278,5 @@ class Book:
             noise_sd=np.array(noise, dtype=np.float64),
             failed=self._rows("failed"),
             groups=self.space.groups,
+            reach=self.space.reach,
         )

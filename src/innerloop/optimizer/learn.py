@@ -97,6 +97,7 @@ class Results(NamedTuple):
         noise_sd: (n,), standard deviations of the noise, NaN where not given.
         failed: (f, d), encoded points of trials that failed.
         groups: (d,), which parameter each column belongs to, if some have several.
+        reach: (d,), how far apart values of each column's parameter are, if some are not continuous.
     """
 
     X: Array
@@ -104,6 +105,7 @@ class Results(NamedTuple):
     noise_sd: Array
     failed: Array
     groups: NDArray[np.intp] | None = None
+    reach: Array | None = None
 
     def some(self, most: int) -> Results:
         """So many of them at most, always the same ones."""
@@ -282,6 +284,7 @@ class _Explanations:
             kernel=kind.kernel,
             noise=None if np.isnan(noise).any() else noise,
             groups=results.groups,
+            reach=results.reach,
             axes=None if start is None else start.kernel.axes,
             start=start,
             smallest_noise=_SMALLEST_NOISE,
@@ -332,7 +335,7 @@ def _graded(
     # Densities of the values themselves, so that scalings can be compared.
     density = posterior.log_likelihood + float(outputs.log_slope(results.values).sum())
     n, d = results.X.shape
-    prior = priors.DEFAULT.log_density(gp, d, results.groups)
+    prior = priors.DEFAULT.log_density(gp, d, results.groups, results.reach)
     if gp.kernel.axes is not None:
         # Angles were chosen to suit the values, and have no prior: by BIC, so much for each.
         prior -= 0.5 * np.log(n) * (d * (d - 1) // 2)

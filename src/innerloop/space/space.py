@@ -100,6 +100,17 @@ class Space:
         return np.repeat(np.arange(len(widths)), widths) if max(widths, default=1) > 1 else None
 
     @cached_property
+    def reach(self) -> Array | None:
+        """How far apart random values are along each coordinate's parameter (d,).
+
+        In units of what it is for a continuous one; None if all are continuous.
+        """
+        kinds = self.varying.values()
+        if all(kind.count is None for kind in kinds):
+            return None
+        return np.repeat([kind.reach for kind in kinds], [kind.width for kind in kinds])
+
+    @cached_property
     def inequalities(self) -> tuple[Constraint, ...]:
         """The constraints, one for each comparison in them."""
         return tuple(c for text in self.constraints for c in parse(text))

@@ -50,6 +50,7 @@ def fit(
     kernel: type[Kernel] = Matern52,
     noise: ArrayLike | None = None,
     groups: ArrayLike | None = None,
+    reach: ArrayLike | None = None,
     axes: ArrayLike | None = None,
     start: GaussianProcess | None = None,
     priors: Priors | None = DEFAULT,
@@ -70,6 +71,8 @@ def fit(
         noise: known noise variance, a number or (n,); learned if None.
         groups: (d,), labels of the columns; those with equal labels share a lengthscale, as all
             columns of a choice should. By default each has its own.
+        reach: (d,), how far apart values are along each column, in units of what it is for numbers
+            that are uniform in [0, 1]: lengthscales are expected to be as much longer.
         axes: (d, d), perpendicular directions of the lengthscales, one in each column, in place of
             those of the coordinates; not with groups.
         start: a previous fit to continue from; without it several starts are tried.
@@ -96,6 +99,7 @@ def fit(
     smallest = checks.positive_scalar("smallest_noise", smallest_noise)
     checks.positive_scalar("tolerance", tolerance)
     limit = _Limit(None if seconds is None else checks.positive_scalar("seconds", seconds))
+    first = slice(d) if shared is None else np.unique(shared, return_index=True)[1]
     objective = LogPosterior(
         turned - turned.mean(axis=0),
         (values - location) / scale,
@@ -104,8 +108,8 @@ def fit(
         priors,
         smallest,
         shared,
+        None if reach is None else _reach(reach, d)[first],
     )
-    first = slice(d) if shared is None else np.unique(shared, return_index=True)[1]
     with linalg.one_blas_thread():
         if start is None:
             x, parts = cold_starts(_few(objective)), _ever_more(objective)
@@ -231,6 +235,14 @@ def _groups(groups: ArrayLike, d: int) -> NDArray[np.intp]:
     if labels.shape != (d,):
         raise InputError(f"groups must have shape ({d},), a label for each column of X")
     return np.unique(labels, return_inverse=True)[1].astype(np.intp)
+
+
+def _reach(reach: ArrayLike, d: int) -> Array:
+    """How far apart values are along each column: (d,)."""
+    factors = checks.positive("reach", reach)
+    if factors.shape != (d,):
+        raise InputError(f"reach must have shape ({d},), got {factors.shape}")
+    return factors
 
 
 def _known_noise(noise: ArrayLike, n: int) -> float | Array:

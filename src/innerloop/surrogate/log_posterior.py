@@ -40,6 +40,8 @@ class LogPosterior:
         priors: of the hyperparameters; None for the likelihood alone.
         smallest_noise: the least noise variance that is learned.
         groups: (d,), from 0 to G - 1, the group of each column; None if each is one by itself.
+        reach: (G,), how much longer lengthscales are expected to be than those of numbers that are
+            uniform in [0, 1]; None if none is.
     """
 
     points: Array
@@ -49,6 +51,7 @@ class LogPosterior:
     priors: Priors | None
     smallest_noise: float
     groups: NDArray[np.intp] | None = None
+    reach: Array | None = None
     members: Array | None = field(init=False)
     pairs: Array | None = field(init=False)
     bounds: Array = field(init=False)
@@ -67,7 +70,7 @@ class LogPosterior:
         bounds = np.array([lengthscale] * G + [np.log(_VARIANCE_BOUNDS), noise])[:parameters]
         priors = self.priors or DEFAULT
         prior = np.array([priors.lengthscale] * G + [priors.variance, priors.noise])[:parameters]
-        prior[:G, 0] += 0.5 * np.log(G)
+        prior[:G, 0] += 0.5 * np.log(G) + np.log(1.0 if self.reach is None else self.reach)
         object.__setattr__(self, "pairs", self.squares if len(self.values) <= _FEW else None)
         object.__setattr__(self, "bounds", bounds)
         object.__setattr__(self, "prior_center", prior[:, 0])

@@ -18,7 +18,9 @@ class Priors:
 
     Lengthscales are centred at exp(lengthscale[0]) * sqrt(d), d being their number: distances in
     the unit cube grow like sqrt(d), so that functions of 1 and of 100 inputs are thought equally
-    smooth across their domain (Hvarfner et al. 2024 argue for such a prior).
+    smooth across their domain (Hvarfner et al. 2024 argue for such a prior). For the same reason
+    they are centred farther out where values are farther apart, as those of choices are, by a factor
+    that is called `reach` below.
 
     Args:
         lengthscale: center and sd of log(lengthscale / sqrt(d)).
@@ -40,7 +42,11 @@ class Priors:
         checks.positive_scalar("sd of mean", self.mean)
 
     def log_density(
-        self, gp: GaussianProcess, d: int, groups: NDArray[np.intp] | None = None
+        self,
+        gp: GaussianProcess,
+        d: int,
+        groups: NDArray[np.intp] | None = None,
+        reach: Array | None = None,
     ) -> float:
         """Log prior density log p(theta) of a surrogate, up to a constant.
 
@@ -48,14 +54,15 @@ class Priors:
             gp: the surrogate, of values with standard deviation 1.
             d: dimension of its inputs.
             groups: (d,), those that share a lengthscale, if some do.
+            reach: (d,), how far apart values are along each column; 1 by default.
 
         Returns:
             The logarithm of the density.
         """
-        inverse = gp.kernel.inverse_lengthscales(d)
+        relative = gp.kernel.inverse_lengthscales(d) * (1.0 if reach is None else reach)
         if groups is not None:
-            inverse = inverse[np.unique(groups, return_index=True)[1]]
-        logs = -np.log(inverse) - 0.5 * np.log(len(inverse))
+            relative = relative[np.unique(groups, return_index=True)[1]]
+        logs = -np.log(relative) - 0.5 * np.log(len(relative))
         total = _log_normal(logs, self.lengthscale).sum()
         total += _log_normal(np.log(gp.kernel.variance), self.variance)
         total += _log_normal(np.log(np.mean(gp.noise) + 1e-300), self.noise)

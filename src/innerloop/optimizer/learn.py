@@ -35,7 +35,7 @@ _KERNELS: tuple[type[Kernel], ...] = (Matern52, SquaredExponential)
 # often.
 _BY_FAR, _ALL_EVERY = 10.0, 8
 # Noise with a smaller variance than this, in units of that of the values, is as good as none.
-_NEGLIGIBLE_NOISE = 1e-2
+_NEGLIGIBLE_NOISE = 3e-4
 # A value with more noise than this, in the same units, says nothing, however much more it is.
 _LARGEST_NOISE = 1e12
 # Axes may turn with so many results for each dimension, in so many dimensions at most.

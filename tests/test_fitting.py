@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from scipy.optimize import approx_fprime, minimize
 
 import innerloop as il
+from innerloop.optimizer.learn import Results, learn
 from innerloop.surrogate.log_posterior import LogPosterior
 from innerloop.surrogate.quasi_newton import Descents, advance
 from innerloop.surrogate.screening import Screening
@@ -369,3 +370,72 @@ def test_an_optimizer_has_one_lengthscale_for_a_choice():
     scales = optimizer._learned["value"].gp.kernel.lengthscales
     assert scales[1] == scales[2] == scales[3]
     assert il.Space({"x": il.Real(0, 1), "two": il.Choice([1, 2])}).groups is None
+
+
+# Parameters whose values lie farther apart than those of numbers.
+
+
+@pytest.mark.parametrize(
+    ("kind", "reach"),
+    [
+        (il.Real(-3, 7), 1.0),
+        (il.Real(1, 10, log=True), 1.0),
+        (il.Integer(0, 1), np.sqrt(3.0)),
+        (il.Integer(1, 4), np.sqrt(5.0 / 3.0)),
+        (il.Choice(["a", "b"]), np.sqrt(3.0)),
+        (il.Choice(list("abcde")), np.sqrt(12.0 * 4.0 / 5.0)),
+    ],
+)
+def test_reach_is_the_distance_of_random_values(kind, reach):
+    space = il.Space({"x": kind, "y": il.Integer(0, 1)})
+    X = space.domain().sample(20_000, np.random.default_rng(0))[:, space.columns["x"]]
+    squares = ((X[::2] - X[1::2]) ** 2).sum(axis=1)
+    assert np.sqrt(6.0 * squares.mean()) == pytest.approx(reach, rel=0.02)
+    np.testing.assert_allclose(space.reach[space.columns["x"]], reach, rtol=1e-3)
+    assert il.Space({"x": il.Real(0, 1)}).reach is None
+
+
+def test_lengthscales_are_expected_in_proportion_to_reach():
+    """A function of a column in other units has lengthscales in those units, prior and all."""
+    rng = np.random.default_rng(0)
+    X = rng.random((14, 3))
+    y = np.sin(4.0 * X[:, 0]) + X[:, 1] ** 2
+    reach = np.array([1.0, 3.0, 0.5])
+    plain, stretched = il.fit(X, y), il.fit(X * reach, y, reach=reach)
+    np.testing.assert_allclose(
+        stretched.kernel.lengthscales, plain.kernel.lengthscales * reach, rtol=1e-3
+    )
+    assert il.Priors().log_density(stretched, 3, reach=reach) == pytest.approx(
+        il.Priors().log_density(plain, 3), abs=1e-3
+    )
+    with pytest.raises(il.InputError, match=r"reach must have shape \(3,\)"):
+        il.fit(X, y, reach=[1.0])
+
+
+# Noise that matters.
+
+
+def small_noise(sd, *, told=False, n=60):
+    """What is learned of a smooth function with some noise, and the results."""
+    rng = np.random.default_rng(0)
+    X = rng.random((n, 2))
+    values = np.sin(5.0 * X[:, 0]) + X[:, 1] ** 2 + sd * rng.standard_normal(n)
+    given = np.full(n, sd if told else np.nan)
+    results = Results(X, values, given, np.zeros((0, 2)))
+    return learn(results, 1.0, None), results
+
+
+@pytest.mark.parametrize(
+    ("sd", "noisy"), [(1e-6, False), (0.003, False), (0.04, True), (0.3, True)]
+)
+@pytest.mark.parametrize("told", [False, True])
+def test_noise_matters_where_it_is_shown_or_told(sd, noisy, told):
+    learned, results = small_noise(sd, told=told)
+    assert learned.is_noisy(results) is noisy
+
+
+def test_noise_that_is_only_expected_does_not_matter():
+    """With six values of a smooth function, noise is what it was before there were any."""
+    learned, results = small_noise(0.0, n=6)
+    assert learned.gp.noise > 3e-4
+    assert not learned.is_noisy(results)

@@ -34,8 +34,11 @@ _KERNELS: tuple[type[Kernel], ...] = (Matern52, SquaredExponential)
 # An explanation is worse by far if its log density is smaller by this; all are fitted every so
 # often.
 _BY_FAR, _ALL_EVERY = 10.0, 8
-# Noise with a smaller variance than this, in units of that of the values, is as good as none.
-_NEGLIGIBLE_NOISE = 3e-4
+# Noise with a smaller variance than the first of these, in units of that of the values, is as good
+# as none; with a larger one than the second it matters. In between it does if it was given, or if
+# results show it: if a hundredth of it makes them less probable by so many nats.
+_NEGLIGIBLE_NOISE, _PLAIN_NOISE = 3e-4, 1e-2
+_LESS_NOISE, _SHOWN_BY = 0.01, 3.0
 # A value with more noise than this, in the same units, says nothing, however much more it is.
 _LARGEST_NOISE = 1e12
 # Axes may turn with so many results for each dimension, in so many dimensions at most.
@@ -162,7 +165,13 @@ class Learned:
 
     def is_noisy(self, results: Results) -> bool:
         """Whether noise matters: is the best value seen the best point?"""
-        return bool(self.noise(results).mean() > _NEGLIGIBLE_NOISE)
+        typical = float(self.noise(results).mean())
+        given = not np.isnan(results.noise_sd).any()
+        if given or not _NEGLIGIBLE_NOISE < typical <= _PLAIN_NOISE:
+            return typical > (_NEGLIGIBLE_NOISE if given else _PLAIN_NOISE)
+        less = replace(self.gp, noise=_LESS_NOISE * float(np.median(self.gp.noise)))
+        with_less = _conditioned(results, self.outputs, less).log_likelihood
+        return self.posterior(results).log_likelihood - with_less > _SHOWN_BY
 
     def to_dict(self) -> dict[str, Any]:
         """As plain data, ready for JSON."""

@@ -19,8 +19,8 @@ class Priors:
     Lengthscales are centred at exp(lengthscale[0]) * sqrt(d), d being their number: distances in
     the unit cube grow like sqrt(d), so that functions of 1 and of 100 inputs are thought equally
     smooth across their domain (Hvarfner et al. 2024 argue for such a prior). For the same reason
-    they are centred farther out where values are farther apart, as those of choices are, by a factor
-    that is called `reach` below.
+    they are centred farther out, by a factor that is called `reach` below, where values are farther
+    apart, as those of choices are.
 
     Args:
         lengthscale: center and sd of log(lengthscale / sqrt(d)).

@@ -100,7 +100,7 @@ class Results(NamedTuple):
         noise_sd: (n,), standard deviations of the noise, NaN where not given.
         failed: (f, d), encoded points of trials that failed.
         groups: (d,), which parameter each column belongs to, if some have several.
-        reach: (d,), how far apart values of each column's parameter are; None if all are continuous.
+        reach: (d,), how far apart values are along each column; None if all are continuous.
     """
 
     X: Array

@@ -177,7 +177,7 @@ class Parameter(ABC):
     def reach(self) -> float:
         """How far apart two random values are, in units of what it is for a continuous parameter.
 
-            sqrt(6 E |x - x'|^2),   E |x - x'|^2 = 1/6 for coordinates that are uniform in [0, 1]
+        sqrt(6 E |x - x'|^2),   E |x - x'|^2 = 1/6 for coordinates that are uniform in [0, 1]
         """
         if self.count is None:
             return 1.0

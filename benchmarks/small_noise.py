@@ -110,13 +110,12 @@ def main() -> None:
         other = measured(arguments.against, arguments.first, arguments.seeds)
     for i, task in enumerate(TASKS):
         for k, which in enumerate(("best", "recommended")):
-            line = f"d = {task.d}, q = {task.q}, {which:11}  {ours[i, :, k].mean():6.2f}"
+            mine = ours[i, :, k]
+            line = f"d = {task.d}, q = {task.q}, {which:11}  {mine.mean():6.2f}"
             if other is not None:
-                less = ours[i, :, k] - other[i, :, k]
+                its, less = other[i, :, k], mine - other[i, :, k]
                 error = 2.0 * less.std(ddof=1) / np.sqrt(len(less))
-                line += (
-                    f", other {other[i, :, k].mean():6.2f}, less {less.mean():+.2f} ± {error:.2f}"
-                )
+                line += f", other {its.mean():6.2f}, difference {less.mean():+.2f} ± {error:.2f}"
             print(line)
 
 

@@ -439,3 +439,17 @@ def test_noise_that_is_only_expected_does_not_matter():
     learned, results = small_noise(0.0, n=6)
     assert learned.gp.noise > 3e-4
     assert not learned.is_noisy(results)
+
+
+@pytest.mark.parametrize("share", [0.01, 0.5])
+@pytest.mark.parametrize("each", [False, True])
+def test_evidence_of_noise_is_a_difference_of_likelihoods(share, each):
+    rng = np.random.default_rng(0)
+    X, y = rng.random((30, 3)), rng.standard_normal(30)
+    noise = rng.uniform(0.001, 0.1, 30) if each else np.float64(0.02)
+    more, less = (
+        il.GaussianProcess(il.Matern52(0.7, 1.3), 0.2, factor * noise).condition(X, y)
+        for factor in (1.0, share)
+    )
+    expected = more.log_likelihood - less.log_likelihood
+    assert more.evidence_of_noise(share) == pytest.approx(expected, rel=1e-8)

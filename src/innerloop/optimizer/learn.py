@@ -36,9 +36,10 @@ _KERNELS: tuple[type[Kernel], ...] = (Matern52, SquaredExponential)
 _BY_FAR, _ALL_EVERY = 10.0, 8
 # Noise with a smaller variance than the first of these, in units of that of the values, is as good
 # as none; with a larger one than the second it matters. In between it does if it was given, or if
-# results show it: if a hundredth of it makes them less probable by so many nats.
+# results show it: if a hundredth of it makes them less probable by so many nats, and there are so
+# many of them for each hyperparameter.
 _NEGLIGIBLE_NOISE, _PLAIN_NOISE = 3e-4, 1e-2
-_LESS_NOISE, _SHOWN_BY = 0.01, 3.0
+_LESS_NOISE, _SHOWN_BY, _SHOWN_FROM = 0.01, 3.0, 5
 # A value with more noise than this, in the same units, says nothing, however much more it is.
 _LARGEST_NOISE = 1e12
 # Axes may turn with so many results for each dimension, in so many dimensions at most.
@@ -169,9 +170,9 @@ class Learned:
         given = not np.isnan(results.noise_sd).any()
         if given or not _NEGLIGIBLE_NOISE < typical <= _PLAIN_NOISE:
             return typical > (_NEGLIGIBLE_NOISE if given else _PLAIN_NOISE)
-        less = replace(self.gp, noise=_LESS_NOISE * float(np.median(self.gp.noise)))
-        with_less = _conditioned(results, self.outputs, less).log_likelihood
-        return self.posterior(results).log_likelihood - with_less > _SHOWN_BY
+        n, d = results.X.shape
+        enough = n >= _SHOWN_FROM * (d + 2)
+        return enough and self.posterior(results).evidence_of_noise(_LESS_NOISE) > _SHOWN_BY
 
     def to_dict(self) -> dict[str, Any]:
         """As plain data, ready for JSON."""

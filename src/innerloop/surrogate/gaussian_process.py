@@ -135,6 +135,27 @@ class Posterior:
         squares = self.residuals @ self.residuals
         return float(-0.5 * (squares + log_determinant + self.n * np.log(2.0 * np.pi)))
 
+    def evidence_of_noise(self, share: float) -> float:
+        """By how much the observations are more probable than with less noise.
+
+            log p(y | X) - log p(y | X, share * noise)
+
+        With D = (1 - share) diag(noise) and r the residuals, K - D = L (I - W D W^T) L^T, so that
+        this is (r^T B^-1 r - r^T r + log |B|) / 2 with B = I - W D W^T, whose eigenvalues are at
+        least `share`.
+
+        Args:
+            share: what is left of the noise, above 0 and below 1.
+
+        Returns:
+            The difference.
+        """
+        scaled = self.whitener * np.sqrt((1.0 - share) * self.noise)
+        B = np.eye(self.n) - scaled @ scaled.T
+        log_determinant, inverse = linalg.log_determinant_and_inverse(B, 1.0)
+        r = self.residuals
+        return float(0.5 * (r @ inverse @ r - r @ r + log_determinant))
+
     @property
     def fitted(self) -> Array:
         """Posterior mean of f at the observations, (n,): y less the part of it that is noise."""

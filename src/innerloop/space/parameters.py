@@ -28,8 +28,6 @@ Plain = str | int | float | bool | None
 # Every integer up to this size has a coordinate of its own, even on a logarithmic scale.
 _LARGEST_INTEGER = 10**13
 _LARGEST_REAL = 1e300
-# Points of [0, 1] that stand for all of them.
-_EVENLY = 1000
 
 
 def plain(name: str, value: Any) -> Plain:
@@ -177,12 +175,10 @@ class Parameter(ABC):
     def reach(self) -> float:
         """How far apart two random values are, in units of what it is for a continuous parameter.
 
-        sqrt(6 E |x - x'|^2),   E |x - x'|^2 = 1/6 for coordinates that are uniform in [0, 1]
+        sqrt(6 E |x - x'|^2), as E |x - x'|^2 = 1/6 for a coordinate that is uniform in [0, 1]. For
+        one coordinate with levels it is taken to be 1 too: with more, switches were searched worse.
         """
-        if self.count is None:
-            return 1.0
-        places = self.quantile((np.arange(_EVENLY) + 0.5) / _EVENLY)
-        return float(np.sqrt(12.0 * places.var(axis=0).sum()))
+        return float(np.sqrt(12.0 * (1.0 - 1.0 / self.width))) if self.width > 1 else 1.0
 
     def points(self, levels: NDArray[np.int64]) -> Array:
         """The coordinates of values by their number.

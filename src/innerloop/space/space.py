@@ -103,12 +103,10 @@ class Space:
     def reach(self) -> Array | None:
         """How far apart random values are along each coordinate's parameter (d,).
 
-        In units of what it is for a continuous one; None if all are continuous.
+        In units of what it is for a continuous one; None if it is the same for all.
         """
-        kinds = self.varying.values()
-        if all(kind.count is None for kind in kinds):
-            return None
-        return np.repeat([kind.reach for kind in kinds], [kind.width for kind in kinds])
+        reaches = np.array([kind.reach for kind in self.varying.values()])
+        return None if self.groups is None else reaches[self.groups]
 
     @cached_property
     def inequalities(self) -> tuple[Constraint, ...]:

@@ -22,33 +22,11 @@ from botorch.models.transforms import Standardize
 from threadpoolctl import threadpool_limits
 
 import fit_and_batch
-import innerloop as il
 import optuna_setup
 import rivals
 from data import dataset
 from timing import timed
-
-Q = 4
-
-
-def optimizer_with(X: np.ndarray, y: np.ndarray, seed: int) -> il.Optimizer:
-    """An optimizer that was told every result."""
-    space = il.Space({f"x{i}": il.Real(0.0, 1.0) for i in range(X.shape[1])})
-    optimizer = il.Optimizer(space, direction="maximize", seed=seed)
-    for x, value in zip(X, y, strict=True):
-        optimizer.add(space.decode(x), value)
-    return optimizer
-
-
-def asked_before(X: np.ndarray, y: np.ndarray, seed: int) -> il.Optimizer:
-    """The same, asked once before the last four results came in."""
-    optimizer = optimizer_with(X[:-Q], y[:-Q], seed)
-    trials = optimizer.ask(Q)
-    optimizer.tell(trials, state="failed")
-    again = optimizer_with(X, y, seed)
-    again._learned = optimizer._learned
-    return again
-
+from told import Q, asked_before, optimizer_with
 
 def botorch_batch(X: np.ndarray, y: np.ndarray, seed: int) -> np.ndarray:
     """Fit and sequential qLogEI, with BoTorch's defaults."""

@@ -3,8 +3,8 @@
     python benchmarks/versions.py --against ../before/src
     python benchmarks/versions.py --against ../before/src --only suggest --rounds 40
 
-The cells are those of suggest.py (whole batches) and of core.py (values with gradients, fits),
-without rivals. Each version has a process of its own, with one thread, and the two take turns: in
+The cells are those of suggest.py (whole batches), of core.py (values with gradients, fits) and of
+ask.py (asks for four points, cold and warm), without rivals. Each version has a process of its own, with one thread, and the two take turns: in
 every round each does every job for a moment, in an order that changes from round to round. Times
 are those of the processor, the fastest call of all rounds. Cells in which this version takes more
 than 5% longer are marked, and make the script end with status 1; in those it is measured as long
@@ -28,6 +28,7 @@ import numpy as np
 
 import innerloop as il
 from data import dataset
+from told import asked_before, optimizer_with
 
 SLOWER = 1.05
 THREADS = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
@@ -45,13 +46,19 @@ def cells(only: str | None) -> list[dict[str, Any]]:
     for n, q in itertools.product((50, 200, 1000), (1, 4, 16)):
         found += [{"job": form, "n": n, "d": D, "q": q} for form in ("joint", "incremental")]
     found += [{"job": "fit", "n": n, "d": D, "seed": s} for n in (100, 400) for s in range(5)]
-    return [cell for cell in found if only in (None, cell["job"])]
+    for n, d in itertools.product((30, 100, 300), (2, 6, 16)):
+        found += [{"job": f"ask, {kind}", "n": n, "d": d, "q": 4} for kind in ("cold", "warm")]
+    return [cell for cell in found if only in (None, cell["job"].split(",")[0])]
 
 
 def job_of(cell: dict[str, Any]) -> Callable[[], object]:
     """What is timed."""
     n, d, q = cell["n"], cell["d"], cell.get("q", 1)
     X, y, gp = dataset(n, d, cell.get("seed", 0))
+    if cell["job"].startswith("ask"):
+        made = optimizer_with if cell["job"] == "ask, cold" else asked_before
+        told = made(X, y, seed=0)
+        return lambda: told.with_trials(told.trials).ask(q)
     if cell["job"] == "fit":
         y = (y - y.mean()) / y.std()
         return lambda: il.fit(X, y, smallest_noise=1e-4)
@@ -123,7 +130,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--against", type=Path, help="folder that holds the other innerloop")
-    parser.add_argument("--only", choices=["suggest", "joint", "incremental", "fit"])
+    parser.add_argument("--only", choices=["suggest", "joint", "incremental", "fit", "ask"])
     parser.add_argument("--rounds", type=int, default=20)
     parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
     arguments = parser.parse_args()

@@ -137,6 +137,7 @@ SUITES = {
         _bbob("bbob", 5, q=4, evaluations=80, package="ioh"),
         _bbob("bbob", 10, q=4, evaluations=120, package="ioh"),
         _bbob("bbob", 20, q=8, evaluations=200, package="ioh"),
+        _bbob("bbob", 50, q=10, evaluations=300, package="ioh"),
         _bbob("mixint", 5, q=4, evaluations=80, package="coco-experiment"),
         _bbob("mixint", 10, q=4, evaluations=120, package="coco-experiment"),
         _noisy(5, q=4, evaluations=80),

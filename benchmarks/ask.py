@@ -28,6 +28,7 @@ from data import dataset
 from timing import timed
 from told import Q, asked_before, optimizer_with
 
+
 def botorch_batch(X: np.ndarray, y: np.ndarray, seed: int) -> np.ndarray:
     """Fit and sequential qLogEI, with BoTorch's defaults."""
     targets = torch.as_tensor(y)[:, None]

@@ -5,11 +5,11 @@
 
 The cells are those of suggest.py (whole batches), of core.py (values with gradients, fits) and of
 ask.py (asks for four points, cold and warm), without rivals. Each version has a process of its own,
-with one thread, and the two take turns: in every round each does every job for a moment, in an order
-that changes from round to round. Times
-are those of the processor, the fastest call of all rounds. Cells in which this version takes more
-than 5% longer are marked, and make the script end with status 1; in those it is measured as long
-again, since a single slow moment of the machine tells nothing.
+with one thread, and the two take turns: in every round each does every job for a moment, in an
+order that changes from round to round. Times are those of the processor, the fastest call of all
+rounds. Cells in which this version takes more than 5% longer are marked, and make the script end
+with status 1; in those it is measured as long again, since a single slow moment of the machine
+tells nothing.
 """
 
 from __future__ import annotations

@@ -8,6 +8,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from innerloop import checks
+from innerloop.sobol import sobol
 from innerloop.types import Array, Seed
 
 
@@ -40,7 +41,7 @@ def sobol_normal(m: int, q: int, seed: Seed = None) -> Array:
         Draws z, (m, q).
     """
     m, q = checks.count("m", m), checks.count("q", q)
-    return _normal(_sobol(m, q, np.random.default_rng(seed)))
+    return _normal(sobol(m, q, np.random.default_rng(seed)))
 
 
 def reflected_sobol_normal(m: int, q: int, generator: np.random.Generator) -> Array:
@@ -56,20 +57,6 @@ def reflected_sobol_normal(m: int, q: int, generator: np.random.Generator) -> Ar
     """
     signs = 1.0 - 2.0 * generator.integers(2, size=q)
     return _cached_sobol_normal(m, q) * signs
-
-
-def load_sobol() -> None:
-    """Import what Sobol sequences need, which is slow, before any clock is read."""
-    _cached_sobol_normal(2, 1)
-
-
-def _sobol(m: int, q: int, generator: np.random.Generator) -> Array:
-    """The first m points of a scrambled Sobol sequence in the unit cube: (m, q)."""
-    from scipy.stats import qmc  # slow to import
-
-    sequence = qmc.Sobol(q, scramble=True, rng=generator)
-    points: Array = sequence.random_base2(int(m - 1).bit_length())[:m]
-    return points
 
 
 @lru_cache(maxsize=32)

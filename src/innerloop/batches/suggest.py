@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from innerloop import checks, linalg
-from innerloop.acquisition.draws import load_sobol
 from innerloop.acquisition.joint import one_for_each_outcome
 from innerloop.acquisition.likely_best import likely_best
 from innerloop.acquisition.lookahead import Lookahead
@@ -142,7 +141,6 @@ def suggest(
     checks.instance("budget", limits, Budget, "a Budget")
     where = _domain(domain, d)
     with linalg.one_blas_thread():
-        load_sobol()  # a budget is for the search, not for imports
         meter = Meter(limits)
         problem = Problem(
             posteriors,

@@ -18,6 +18,7 @@ from innerloop import checks
 from innerloop.domain.domain import Domain, make_domain
 from innerloop.domain.enumeration import everything
 from innerloop.errors import InputError
+from innerloop.sobol import sobol
 from innerloop.space import toml
 from innerloop.space.constraints import Constraint, parse
 from innerloop.space.half_spaces import Axis, Sum, axis_of, half_space, sum_of_levels
@@ -213,12 +214,10 @@ class Space:
         Returns:
             Points of the unit cube, (size, d).
         """
-        from scipy.stats import qmc  # slow to import
-
         size, generator = checks.count("size", size), np.random.default_rng(seed)
         kinds = [kind for kind in self._kinds.values() if kind.width]
         drawn = _SOBOL_POINTS if self.constraints else size
-        U = qmc.Sobol(len(kinds), rng=generator).random_base2((drawn - 1).bit_length())
+        U = sobol(2 ** (drawn - 1).bit_length(), len(kinds), generator)
         X = np.hstack([kind.quantile(u) for kind, u in zip(kinds, U.T, strict=True)])
         X = X[self._whole.contains(X, 0.0)]
         while len(X) < size:

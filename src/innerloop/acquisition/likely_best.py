@@ -41,8 +41,10 @@ def likely_best(
 
 def _hopeful(posteriors: tuple[Posterior, ...], utility: Utility, number: int) -> Array:
     """Observed points that could be worth most, if all went well for them: (n, d)."""
+    if len(posteriors) == 1:
+        return _most_hopeful(posteriors[0], number)
     points = np.unique(np.concatenate([each.X for each in posteriors]), axis=0)
-    if len(points) <= number and len(posteriors) > 1:
+    if len(points) <= number:
         return points
     beliefs = [each.marginals(points) for each in posteriors]
     good = [1.0 if k < utility.objectives else -1.0 for k in range(len(posteriors))]
@@ -50,12 +52,17 @@ def _hopeful(posteriors: tuple[Posterior, ...], utility: Utility, number: int) -
         sign * mean + _OPTIMISM * np.sqrt(variance)
         for sign, (mean, variance) in zip(good, beliefs, strict=True)
     ]
-    if len(hopes) == 1:
-        return points[np.argsort(-hopes[0], kind="stable")[:number]]
     # How many are expected to be better in every way.
     known = np.stack([sign * mean for sign, (mean, _) in zip(good, beliefs, strict=True)], axis=-1)
     beaten = (known[:, None] > np.stack(hopes, axis=-1)).all(axis=-1).sum(axis=0)
     return points[np.argsort(beaten, kind="stable")[:number]]
+
+
+def _most_hopeful(posterior: Posterior, number: int) -> Array:
+    """The same for one outcome, whose belief at the observations is at hand: (n, d)."""
+    points, first = np.unique(posterior.X, axis=0, return_index=True)
+    hope = posterior.fitted[first] + _OPTIMISM * np.sqrt(posterior.fitted_variance[first])
+    return points[np.argsort(-hope, kind="stable")[:number]]
 
 
 def _drawn(posterior: Posterior, points: Array, generator: np.random.Generator) -> Array:

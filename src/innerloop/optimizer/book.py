@@ -264,6 +264,7 @@ class Book:
             failed=self._rows("failed"),
             groups=self.space.groups,
             reach=self.space.reach,
+            ids=np.array([trial.id for trial in complete], dtype=np.intp),
         )
 
     def _results_of(self, name: str) -> tuple[tuple[int, ...], Results]:
@@ -272,11 +273,13 @@ class Book:
         noise = [(trial.noise_sds or {}).get(name) for trial in having]
         X = np.array([self._points[trial.id] for trial in having]).reshape(-1, self.space.d)
         values = [(trial.outcomes or {})[name] for trial in having]
-        return tuple(trial.id for trial in having), Results(
+        ids = tuple(trial.id for trial in having)
+        return ids, Results(
             X=X,
             values=np.array(values, dtype=np.float64),
             noise_sd=np.array(noise, dtype=np.float64),
             failed=self._rows("failed"),
             groups=self.space.groups,
             reach=self.space.reach,
+            ids=np.array(ids, dtype=np.intp),
         )

@@ -44,8 +44,8 @@ _LESS_NOISE, _SHOWN_BY, _SHOWN_FROM = 0.01, 3.0, 5
 _LARGEST_NOISE = 1e12
 # Axes may turn with so many results for each dimension, in so many dimensions at most.
 _TURNED_FROM, _MOST_TO_TURN = 4, 12
-# When time is short, scalings are compared on so many results at most.
-_GRADED = 300
+# Explanations are compared on so many results at most, and on fewer when time is short.
+_COMPARED, _COMPARED_IN_HASTE = 750, 300
 
 
 class Kind(NamedTuple):
@@ -102,6 +102,7 @@ class Results(NamedTuple):
         failed: (f, d), encoded points of trials that failed.
         groups: (d,), which parameter each column belongs to, if some have several.
         reach: (d,), how far apart values are along each column; None if all are continuous.
+        ids: (n,), those of the trials, if they have any.
     """
 
     X: Array
@@ -110,14 +111,23 @@ class Results(NamedTuple):
     failed: Array
     groups: NDArray[np.intp] | None = None
     reach: Array | None = None
+    ids: NDArray[np.intp] | None = None
 
     def some(self, most: int) -> Results:
         """So many of them at most, always the same ones."""
         n = len(self.values)
         if n <= most:
             return self
-        rows = np.random.default_rng(0).choice(n, most, replace=False)
-        return self._replace(X=self.X[rows], values=self.values[rows], noise_sd=self.noise_sd[rows])
+        return self.rows(np.random.default_rng(0).choice(n, most, replace=False))
+
+    def rows(self, rows: NDArray[Any]) -> Results:
+        """Some of them, by number or by a mask."""
+        return self._replace(
+            X=self.X[rows],
+            values=self.values[rows],
+            noise_sd=self.noise_sd[rows],
+            ids=None if self.ids is None else self.ids[rows],
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,6 +139,10 @@ class Learned:
         gp: its surrogate, with the noise variance of results whose noise is not given.
         others: surrogates of other kinds of explanation, to go on from next time.
         n: how many results there were.
+        ids: (n,), of which trials, if that is known.
+        evidence_of_noise: by how many nats noise makes them more probable than next to none, if
+            that was worked out.
+        basis: the posterior given these; not saved.
         given: results with the posterior given them, so that it is conditioned once; not saved.
     """
 
@@ -136,6 +150,9 @@ class Learned:
     gp: GaussianProcess
     others: Mapping[Kind, GaussianProcess]
     n: int
+    ids: NDArray[np.intp] | None = field(default=None, repr=False)
+    evidence_of_noise: float | None = None
+    basis: Posterior | None = field(default=None, repr=False)
     given: tuple[Results, Posterior] | None = field(default=None, repr=False)
 
     @property
@@ -154,15 +171,44 @@ class Learned:
         given = _given_noise(results, self.outputs)
         return np.where(np.isnan(given), float(np.median(self.gp.noise)), given)
 
+    def knowing(self, results: Results) -> Learned:
+        """The same, with the posterior given other results at hand.
+
+        Results that are new since hyperparameters were learned are appended to those from which
+        they were, which are factorized once.
+        """
+        if self.given is not None and self.given[0].values is results.values:
+            return self
+        is_new = self._new(results)
+        if is_new is None:
+            return replace(self, given=(results, _conditioned(results, self.outputs, self.gp)))
+        posterior = basis = self._basis(results.rows(~is_new))
+        if is_new.any():
+            new = results.rows(is_new)
+            values, noise = self.outputs.forward(new.values), self.noise(new)
+            posterior = basis.condition(new.X, values, noise)
+        return replace(self, basis=basis, given=(results, posterior))
+
     def posterior(self, results: Results) -> Posterior:
         """The belief given all results; that of results it was learned from is at hand."""
-        if self.given is not None and self.given[0].values is results.values:
-            return self.given[1]
-        return _conditioned(results, self.outputs, self.gp)
+        given = self.knowing(results).given
+        assert given is not None
+        return given[1]
 
-    def knowing(self, results: Results) -> Learned:
-        """The same, with the posterior given other results at hand."""
-        return replace(self, given=(results, self.posterior(results)))
+    def _basis(self, old: Results) -> Posterior:
+        """The posterior given the results that were learned from, factorized unless at hand."""
+        kept = self.basis
+        if kept is not None and np.array_equal(kept.X, old.X):
+            if np.array_equal(kept.y, self.outputs.forward(old.values)):
+                return kept
+        return _conditioned(old, self.outputs, self.gp)
+
+    def _new(self, results: Results) -> NDArray[np.bool_] | None:
+        """Which results are new (n,), if all others were there before; None if they were not."""
+        if self.ids is None or results.ids is None:
+            return None
+        is_new = ~np.isin(results.ids, self.ids)
+        return is_new if (~is_new).sum() == len(self.ids) else None
 
     def is_noisy(self, results: Results) -> bool:
         """Whether noise matters: is the best value seen the best point?"""
@@ -171,8 +217,14 @@ class Learned:
         if given or not _NEGLIGIBLE_NOISE < typical <= _PLAIN_NOISE:
             return typical > (_NEGLIGIBLE_NOISE if given else _PLAIN_NOISE)
         n, d = results.X.shape
-        enough = n >= _SHOWN_FROM * (d + 2)
-        return enough and self.posterior(results).evidence_of_noise(_LESS_NOISE) > _SHOWN_BY
+        return n >= _SHOWN_FROM * (d + 2) and self._evidence_of_noise(results) > _SHOWN_BY
+
+    def _evidence_of_noise(self, results: Results) -> float:
+        """By how much noise makes results more probable, as far as it was learned from them."""
+        if self.evidence_of_noise is not None:
+            return self.evidence_of_noise
+        posterior = _conditioned(results.some(_COMPARED), self.outputs, self.gp)
+        return posterior.evidence_of_noise(_LESS_NOISE)
 
     def to_dict(self) -> dict[str, Any]:
         """As plain data, ready for JSON."""
@@ -183,6 +235,8 @@ class Learned:
                 {"bent": kind.bent, **_surrogate_to_dict(gp)} for kind, gp in self.others.items()
             ],
             "n": self.n,
+            "ids": None if self.ids is None else self.ids.tolist(),
+            "evidence_of_noise": self.evidence_of_noise,
         }
 
     @staticmethod
@@ -192,7 +246,10 @@ class Learned:
         others = data.get("others", [{"bent": not outputs.bent, **data.get("other", {})}])
         found = [(each["bent"], _surrogate_from_dict(each)) for each in others]
         surrogates = {Kind.of(bent, gp): gp for bent, gp in found}
-        return Learned(outputs, _surrogate_from_dict(data["gp"]), surrogates, data["n"])
+        ids = data.get("ids")
+        known = None if ids is None else np.array(ids, dtype=np.intp)
+        gp, shown = _surrogate_from_dict(data["gp"]), data.get("evidence_of_noise")
+        return Learned(outputs, gp, surrogates, data["n"], known, shown)
 
 
 def learn(
@@ -225,11 +282,11 @@ def learn(
     first = straight[0] if before is None else before.kind._replace(turned=False)
     n = len(results.values)
     found = _Explanations(
-        results=results,
+        results=results.some(_COMPARED if seconds is None else _COMPARED_IN_HASTE),
         scalings={bent: Outputs.of(results.values, sign=sign, bent=bent) for bent in bendings},
         known=known,
         all_due=before is None or n // _ALL_EVERY > before.n // _ALL_EVERY,
-        seconds=None if seconds is None else 0.5 * seconds / len(straight),
+        seconds=None if seconds is None else 0.5 * seconds / (len(straight) + 1),
     )
     for kind in sorted(straight, key=lambda kind: kind != first):
         found.explain(kind, known.get(kind) or found.alike(kind))
@@ -240,11 +297,15 @@ def learn(
         if found.explain(kind, known.get(kind) or found.along_slopes(chosen)):
             found.explain(kind, found.along_slopes(kind))
         chosen = found.best([chosen, kind])
-    best = found.by_kind[chosen]
+    outputs, best = found.scalings[chosen.bent], found.by_kind[chosen]
     others = {**known, **{kind: each.gp for kind, each in found.by_kind.items()}}
     others.pop(chosen)
-    given = None if seconds is not None else (results, best.posterior)
-    return Learned(found.scalings[chosen.bent], best.gp, others, n, given)
+    shown = best.posterior.evidence_of_noise(_LESS_NOISE)
+    if best.n == n:
+        given = results, best.posterior
+        return Learned(outputs, best.gp, others, n, results.ids, shown, best.posterior, given)
+    gp = _fitted(results, outputs, chosen, best.gp, found.seconds)
+    return Learned(outputs, gp, others, n, results.ids, shown)
 
 
 class _Explained(NamedTuple):
@@ -253,6 +314,11 @@ class _Explained(NamedTuple):
     gp: GaussianProcess
     posterior: Posterior
     evidence: float
+
+    @property
+    def n(self) -> int:
+        """How many results it explains."""
+        return self.posterior.n
 
 
 @dataclass(eq=False)
@@ -282,26 +348,13 @@ class _Explanations:
             and start is not None
             and start is self.known.get(kind)
         ):
-            as_before = _graded(results, outputs, start, self.seconds)
+            as_before = _graded(results, outputs, start)
             best = max(each.evidence for each in self.by_kind.values())
             if as_before.evidence <= best - _BY_FAR:
                 self.by_kind[kind] = as_before
                 return False
-        noise = _given_noise(results, outputs)
-        gp = fit(
-            results.X,
-            outputs.forward(results.values),
-            kernel=kind.kernel,
-            noise=None if np.isnan(noise).any() else noise,
-            groups=results.groups,
-            reach=results.reach,
-            axes=None if start is None else start.kernel.axes,
-            start=start,
-            smallest_noise=_SMALLEST_NOISE,
-            tolerance=_TOLERANCE,
-            seconds=self.seconds,
-        )
-        found = _graded(results, outputs, gp, self.seconds)
+        gp = _fitted(results, outputs, kind, start, self.seconds)
+        found = _graded(results, outputs, gp)
         if kind not in self.by_kind or found.evidence > self.by_kind[kind].evidence:
             self.by_kind[kind] = found
         return True
@@ -335,12 +388,32 @@ def _can_turn(results: Results) -> bool:
     return results.groups is None and 2 <= d <= _MOST_TO_TURN and n >= _TURNED_FROM * d
 
 
-def _graded(
-    results: Results, outputs: Outputs, gp: GaussianProcess, seconds: float | None
-) -> _Explained:
-    """A surrogate under a scaling with log p(values, hyperparameters), of some if time is short."""
-    if seconds is not None:
-        results = results.some(_GRADED)
+def _fitted(
+    results: Results,
+    outputs: Outputs,
+    kind: Kind,
+    start: GaussianProcess | None,
+    seconds: float | None,
+) -> GaussianProcess:
+    """Hyperparameters of one kind of explanation, searched from a start and along its axes."""
+    noise = _given_noise(results, outputs)
+    return fit(
+        results.X,
+        outputs.forward(results.values),
+        kernel=kind.kernel,
+        noise=None if np.isnan(noise).any() else noise,
+        groups=results.groups,
+        reach=results.reach,
+        axes=None if start is None else start.kernel.axes,
+        start=start,
+        smallest_noise=_SMALLEST_NOISE,
+        tolerance=_TOLERANCE,
+        seconds=seconds,
+    )
+
+
+def _graded(results: Results, outputs: Outputs, gp: GaussianProcess) -> _Explained:
+    """A surrogate under a scaling with log p(values, hyperparameters)."""
     posterior = _conditioned(results, outputs, gp)
     # Densities of the values themselves, so that scalings can be compared.
     density = posterior.log_likelihood + float(outputs.log_slope(results.values).sum())

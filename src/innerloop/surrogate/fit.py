@@ -8,6 +8,7 @@ mean 0 and standard deviation 1, so that priors and bounds mean the same for y o
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -29,6 +30,9 @@ _SCREENED = (40, 60)
 # so on up to all. It need not settle further than this on the way.
 _LARGEST_RACE, _REFINEMENT = 250, 3
 _COARSE_TOLERANCE = 1e-3
+# On more observations than this a search, which begins where one on fewer has ended, takes so many
+# steps; and there are never more than so many observations, chosen at random.
+_MANY, _STEPS_ON_MANY, _MOST = 750, 3, 2000
 # With less time than for so many evaluations, larger numbers of observations are not begun with.
 _FEWEST_EVALUATIONS = 4
 # Who goes on at first, and after a few evaluations: within so many nats of the best, so many at
@@ -63,6 +67,8 @@ def fit(
         theta = argmax log p(y | X, theta) + log p(theta)
 
     where the first term is the log marginal likelihood (Rasmussen and Williams 2006, eq. 2.30).
+    With more than 750 observations the search settles on some of them and goes a few steps on all;
+    with more than 2000, on a random choice of so many.
 
     Args:
         X: (n, d), where f was observed.
@@ -110,6 +116,8 @@ def fit(
         shared,
         None if reach is None else _reach(reach, d)[first],
     )
+    if n > _MOST:
+        objective = replace(objective.subset(_MOST), priors=priors)
     with linalg.one_blas_thread():
         if start is None:
             x, parts = cold_starts(_few(objective)), _ever_more(objective)
@@ -206,7 +214,10 @@ def _race(objective: LogPosterior, x: Array, tolerance: float, limit: _Limit) ->
     rows = _ahead(values, x, *_RACE[0])
     x, ended = x[rows], np.zeros(len(rows), dtype=np.bool_)
     descents = Descents(x, values[rows], grads[rows], means[rows], objective.information(x), ended)
-    for (margin, most), evaluations in zip(_RACE, _EVALUATIONS, strict=True):
+    is_large = len(objective.values) > _MANY
+    for (margin, most), evaluations in zip(
+        _RACE, (_STEPS_ON_MANY, 0) if is_large else _EVALUATIONS, strict=True
+    ):
         descents = advance(
             function,
             descents.only(_ahead(descents.values, descents.x, margin, most)),

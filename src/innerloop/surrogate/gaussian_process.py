@@ -164,6 +164,12 @@ class Posterior:
         return fitted
 
     @property
+    def fitted_variance(self) -> Array:
+        """Posterior variance of f at the observations, (n,): noise - noise^2 [K^-1]_ii."""
+        inverse = np.vecdot(self.whitener.T, self.whitener.T)  # the diagonal of W^T W = K^-1
+        return np.maximum(self.noise * (1.0 - self.noise * inverse), 0.0)
+
+    @property
     def slopes(self) -> Array:
         """Gradients of the posterior mean at the observations, (n, d)."""
         belief = self.unchecked_belief(self.X[:, None])

@@ -5,7 +5,8 @@ import pytest
 from scipy.stats import ortho_group
 
 import innerloop as il
-from innerloop.optimizer.learn import Kinds, Learned, Results, learn
+from innerloop.optimizer.learn import Kinds, learn
+from innerloop.optimizer.learned import Learned, Results
 from innerloop.surrogate.fit import fit
 from innerloop.surrogate.fourier import posterior_draws
 from innerloop.surrogate.gaussian_process import GaussianProcess

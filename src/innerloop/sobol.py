@@ -47,8 +47,8 @@ def sobol(size: int, d: int, generator: np.random.Generator) -> Array:
     place = np.arange(_BITS, dtype=np.uint32)
     shift = generator.integers(2, size=(d, _BITS), dtype=np.uint32) @ (1 << place)
     matrices = np.tril(generator.integers(2, size=(d, _BITS, _BITS), dtype=np.uint32))
-    points = _sequence(size, _scrambled(directions, matrices), shift.astype(np.uint32))
-    return points * 2.0**-_BITS
+    numbers = _sequence(size, _scrambled(directions, matrices), shift.astype(np.uint32))
+    return numbers * 2.0**-_BITS
 
 
 def _sequence(size: int, directions: Bits, shift: Bits) -> Bits:
@@ -69,7 +69,8 @@ def _scrambled(directions: Bits, matrices: Bits) -> Bits:
     # No sum has more than 30 terms: floats are exact, and have a fast product.
     products = matrices.astype(np.float32) @ digits.astype(np.float32)
     found = (products.astype(np.uint32) & 1) << descending[:, None]
-    return found.sum(axis=1, dtype=np.uint32)
+    directions = found.sum(axis=1, dtype=np.uint32)
+    return directions
 
 
 @cache

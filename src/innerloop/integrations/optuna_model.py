@@ -18,7 +18,8 @@ from innerloop.integrations.optuna_outcomes import TrialOutcome, goals_of, outco
 from innerloop.integrations.optuna_space import internal, parameter_of
 from innerloop.integrations.optuna_trials import Known, is_lost, known_of
 from innerloop.optimizer.goals import Goals
-from innerloop.optimizer.learn import Kinds, Learned, Results
+from innerloop.optimizer.learn import Kinds
+from innerloop.optimizer.learned import Learned, Results
 from innerloop.optimizer.models import OneOutcome, SeveralOutcomes
 from innerloop.optimizer.propose import propose
 from innerloop.optimizer.settings import Settings

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -17,7 +17,7 @@ from innerloop.acquisition.utility import Utility
 from innerloop.domain.domain import Domain
 from innerloop.optimizer.acquisitions import WORTHWHILE, acquisition
 from innerloop.optimizer.goals import Goals, OutcomeConstraint
-from innerloop.optimizer.learn import Learned, Results
+from innerloop.optimizer.learned import Learned, Results
 from innerloop.optimizer.settings import Settings
 from innerloop.optimizer.trials import Prediction, Trial
 from innerloop.surrogate.gaussian_process import Posterior
@@ -46,6 +46,9 @@ class Model(Protocol):
 
     def predictions(self, X: Array) -> list[Prediction | dict[str, Prediction]]:
         """What is expected at points (N, d)."""
+
+    def sharper(self, X: Array) -> Model | None:
+        """The same, with what its beliefs lack near points (q, d); None if they lack nothing."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,8 +81,12 @@ class OneOutcome:
 
     def predictions(self, X: Array) -> list[Prediction | dict[str, Prediction]]:
         """What is expected at points (N, d)."""
-        posterior = self.learned.posterior(self.results)
-        return list(self.learned.outputs.predictions(*posterior.marginals(X)))
+        return list(self.learned.predictions(self.results, X))
+
+    def sharper(self, X: Array) -> OneOutcome | None:
+        """The same, with what its belief lacks near points (q, d); None if it lacks nothing."""
+        learned = self.learned.sharper(self.results, X)
+        return None if learned is None else replace(self, learned=learned)
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,10 +150,15 @@ class SeveralOutcomes:
     def predictions(self, X: Array) -> list[Prediction | dict[str, Prediction]]:
         """What is expected of every outcome at points (N, d)."""
         by_name = {
-            name: self.learned[name].outputs.predictions(*self._posterior(name).marginals(X))
-            for name in self.goals.names
+            name: self.learned[name].predictions(self.results[name], X) for name in self.goals.names
         }
         return [{name: each[i] for name, each in by_name.items()} for i in range(len(X))]
+
+    def sharper(self, X: Array) -> SeveralOutcomes | None:
+        """The same, with what its beliefs lack near points (q, d); None if they lack nothing."""
+        found = {name: each.sharper(self.results[name], X) for name, each in self.learned.items()}
+        better = {name: each for name, each in found.items() if each is not None}
+        return replace(self, learned={**self.learned, **better}) if better else None
 
     def chance_of_feasibility(self, X: Array) -> Array:
         """The chance that outcomes at points (N, d) are within all limits: (N,)."""
@@ -181,7 +193,8 @@ class SeveralOutcomes:
         """Objectives of trials as the model sees them, without noise: (n, M)."""
         columns = []
         for name in self.goals.objectives:
-            fitted = dict(zip(self.rows[name], self._posterior(name).fitted, strict=True))
+            means = self.learned[name].fitted(self.results[name])
+            fitted = dict(zip(self.rows[name], means, strict=True))
             columns.append([fitted[id] for id in ids])
         return np.array(columns).T.reshape(-1, len(self.goals.objectives))
 

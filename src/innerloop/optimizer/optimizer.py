@@ -22,7 +22,8 @@ from innerloop.maximizers.maximizer import Maximizer
 from innerloop.optimizer import files
 from innerloop.optimizer.book import Book, locked
 from innerloop.optimizer.goals import DIRECTIONS, Goals
-from innerloop.optimizer.learn import Kinds, Learned, Results, learn
+from innerloop.optimizer.learn import Kinds, learn
+from innerloop.optimizer.learned import Learned, Results
 from innerloop.optimizer.models import OneOutcome, SeveralOutcomes
 from innerloop.optimizer.propose import designed, propose
 from innerloop.optimizer.settings import Settings, default_initial
@@ -138,10 +139,8 @@ class Optimizer(Book):
             model = self._one_outcome()
             results, learned = model.results, model.learned
             if learned.is_noisy(results):
-                grades = learned.posterior(results).fitted
-            else:
-                grades = self._settings.sign * results.values
-            return complete[int(np.argmax(grades))]
+                return complete[learned.best(results)]
+            return complete[int(np.argmax(self._settings.sign * results.values))]
         if len(self.goals.objectives) > 1:
             raise InputError("there are several objectives, and no best trial: see `front`")
         front = self.front

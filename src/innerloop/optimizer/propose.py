@@ -7,16 +7,17 @@ function over the space as it is, with its integers, categories and constraints.
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from innerloop.acquisition.utility import Utility
 from innerloop.batches.chance import Chance
 from innerloop.batches.problem import near
-from innerloop.batches.suggest import suggest
+from innerloop.batches.suggest import Batch, suggest
 from innerloop.domain.domain import Domain
 from innerloop.maximizers.budget import Budget
 from innerloop.optimizer.models import Model
@@ -38,6 +39,9 @@ CAUTION = 4.0
 _SHORTEST_SEARCH = 1e-3
 # How many points are drawn to find a new one in place of one that was tried before.
 _DRAWN_AT_ONCE, _DRAWS = 64, 16
+# Of many results the belief is given a part. So often at most, what it lacks near the points found
+# is added, and they are searched for anew.
+_SHARPENED = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -139,26 +143,24 @@ def propose(
     predictions: list[Prediction | dict[str, Prediction] | None] = [None] * first
     certificate = None
     if model is not None and first < number:
-        posterior, utility = model.question(settings, domain, generator)
-        failed = model.failed
-        # Only gains of single queries, known in log space, can be weighed.
-        weighed = isinstance(utility, Utility) and utility.has_log_gain and len(failed) > 0
+        choice = None if candidates is None else _without(candidates, model.failed)
         waiting = np.concatenate([pending, X])
-        choice = None if candidates is None else _without(candidates, failed)
-        batch = suggest(
-            posterior,
+        search = _Search(
             number - first if choice is None else min(number - first, len(choice)),
-            utility,
-            way=_way(settings, weighed or choice is not None),
-            form=None if weighed else settings.form,
-            maximizer=settings.maximizer,
-            pending=waiting if len(waiting) else None,
-            candidates=choice,
-            domain=domain if choice is None else None,
-            budget=_budget(settings, started),
-            chance=_chance(model, tried) if weighed else None,
-            seed=generator,
+            settings,
+            domain,
+            choice,
+            waiting if len(waiting) else None,
+            tried,
+            generator,
+            started,
         )
+        batch, better = search.by(model)(), model
+        for _ in range(_SHARPENED):
+            sharper = better.sharper(batch.X)
+            if sharper is None:
+                break
+            batch, better = search.by(sharper)(), sharper
         # A space with fewer points than were asked for repeats itself.
         chosen = points.of(np.resize(batch.X, (number - first, space.d)))
         predictions += model.predictions(chosen)
@@ -167,6 +169,47 @@ def propose(
         certificate = Certificate(batch.value, batch.upper_bound, batch.fraction, seconds)
     params = [space.decode(x) for x in X]
     return Proposal(params, X, predictions, certificate, drawn + first)
+
+
+class _Search(NamedTuple):
+    """A search for the next points, whatever model is asked.
+
+    number: how many points. domain, choice: where they may lie, or what they are chosen from.
+    waiting: (p, d), points that are pending, if there are any. tried: trials. started: when the
+    ask began.
+    """
+
+    number: int
+    settings: Settings
+    domain: Domain
+    choice: Array | None
+    waiting: Array | None
+    tried: Sequence[Trial]
+    generator: np.random.Generator
+    started: float
+
+    def by(self, model: Model) -> Callable[[], Batch]:
+        """The search by a model."""
+        settings, choice = self.settings, self.choice
+        posterior, utility = model.question(settings, self.domain, self.generator)
+        # Only gains of single queries, known in log space, can be weighed.
+        can_weigh = isinstance(utility, Utility) and utility.has_log_gain
+        weighed = can_weigh and len(model.failed) > 0
+        return partial(
+            suggest,
+            posterior,
+            self.number,
+            utility,
+            way=_way(settings, weighed or choice is not None),
+            form=None if weighed else settings.form,
+            maximizer=settings.maximizer,
+            pending=self.waiting,
+            candidates=choice,
+            domain=self.domain if choice is None else None,
+            budget=_budget(settings, self.started),
+            chance=_chance(model, self.tried) if weighed else None,
+            seed=self.generator,
+        )
 
 
 def _chance(model: Model, trials: Sequence[Trial]) -> Chance:

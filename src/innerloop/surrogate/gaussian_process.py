@@ -167,7 +167,8 @@ class Posterior:
     def fitted_variance(self) -> Array:
         """Posterior variance of f at the observations, (n,): noise - noise^2 [K^-1]_ii."""
         inverse = np.vecdot(self.whitener.T, self.whitener.T)  # the diagonal of W^T W = K^-1
-        return np.maximum(self.noise * (1.0 - self.noise * inverse), 0.0)
+        variance: Array = np.maximum(self.noise * (1.0 - self.noise * inverse), 0.0)
+        return variance
 
     @property
     def slopes(self) -> Array:

@@ -48,7 +48,9 @@ def sobol(size: int, d: int, generator: np.random.Generator) -> Array:
     shift = generator.integers(2, size=(d, _BITS), dtype=np.uint32) @ (1 << place)
     matrices = np.tril(generator.integers(2, size=(d, _BITS, _BITS), dtype=np.uint32))
     numbers = _sequence(size, _scrambled(directions, matrices), shift.astype(np.uint32))
-    return numbers * 2.0**-_BITS
+    points = numbers.astype(np.float64)
+    points *= 2.0**-_BITS
+    return points
 
 
 def _sequence(size: int, directions: Bits, shift: Bits) -> Bits:

@@ -15,6 +15,8 @@ import numpy as np
 
 from innerloop.optimizer.learned import (
     LESS_NOISE,
+    NEGLIGIBLE_NOISE,
+    PLAIN_NOISE,
     Given,
     Kind,
     Learned,
@@ -122,7 +124,8 @@ def learn(
     outputs, best = found.scalings[chosen.bent], found.by_kind[chosen]
     others = {**known, **{kind: each.gp for kind, each in found.by_kind.items()}}
     others.pop(chosen)
-    shown = best.posterior.evidence_of_noise(LESS_NOISE)
+    matters = NEGLIGIBLE_NOISE < best.gp.noise <= PLAIN_NOISE
+    shown = best.posterior.evidence_of_noise(LESS_NOISE) if matters else None
     if best.n == n:
         given = Given(results, best.posterior, np.arange(n))
         return Learned(outputs, best.gp, others, n, results.ids, shown, best.posterior, given)

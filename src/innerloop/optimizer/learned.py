@@ -29,7 +29,7 @@ _FIT_ALWAYS_UP_TO, _FIT_AFTER = 150, 0.05
 # as none; with a larger one than the second it matters. In between it does if it was given, or if
 # results show it: if a hundredth of it makes them less probable by so many nats, and there are so
 # many of them for each hyperparameter.
-_NEGLIGIBLE_NOISE, _PLAIN_NOISE = 3e-4, 1e-2
+NEGLIGIBLE_NOISE, PLAIN_NOISE = 3e-4, 1e-2
 LESS_NOISE, _SHOWN_BY, _SHOWN_FROM = 0.01, 3.0, 5
 # A value with more noise than this, in the same units, says nothing, however much more it is.
 _LARGEST_NOISE = 1e12
@@ -234,8 +234,8 @@ class Learned:
         """Whether noise matters: is the best value seen the best point?"""
         typical = float(self.noise(results).mean())
         given = not np.isnan(results.noise_sd).any()
-        if given or not _NEGLIGIBLE_NOISE < typical <= _PLAIN_NOISE:
-            return typical > (_NEGLIGIBLE_NOISE if given else _PLAIN_NOISE)
+        if given or not NEGLIGIBLE_NOISE < typical <= PLAIN_NOISE:
+            return typical > (NEGLIGIBLE_NOISE if given else PLAIN_NOISE)
         n, d = results.X.shape
         return n >= _SHOWN_FROM * (d + 2) and self._evidence_of_noise(results) > _SHOWN_BY
 

@@ -24,7 +24,8 @@ def outcomes_payload(subject: Subject) -> dict[str, Any]:
         "outcomes": [_outcome(subject, name) for name in goals.names],
         "objectives": len(goals.objectives),
         "within": [
-            goals.feasible(trial, trials) if trial.state == "complete" else None for trial in trials
+            goals.feasible(trial, trials) if trial.state == "complete" else None
+            for trial in subject.shown
         ],
         "front": [trial.id for trial in subject.front],
         "growth": _growth(subject),
@@ -39,12 +40,12 @@ def _outcome(subject: Subject, name: str) -> dict[str, Any]:
     limits = {each.name: each for each in goals.constraints}
     limit = limits[name].limit(trials) if name in limits else None
     is_low = limits[name].sign > 0.0 if name in limits else goals.objectives[name] == "minimize"
-    expected = [(trial.predictions or {}).get(name) for trial in trials]
+    expected = [(trial.predictions or {}).get(name) for trial in subject.shown]
     return {
         "name": name,
         "minimize": is_low,
         "limit": limit,
-        "value": [(trial.outcomes or {}).get(name) for trial in trials],
+        "value": [(trial.outcomes or {}).get(name) for trial in subject.shown],
         "mean": [None if each is None else short(each.mean) for each in expected],
         "sd": [None if each is None else short(each.sd) for each in expected],
     }
@@ -53,11 +54,10 @@ def _outcome(subject: Subject, name: str) -> dict[str, Any]:
 def _growth(subject: Subject) -> dict[str, Any] | None:
     if len(subject.goals.objectives) < 2 or not subject.complete():
         return None
-    grown = growth(subject.optimizer)
-    return {
-        "ids": list(grown.ids),
-        "volumes": [finite(volume) for volume in grown.volumes.tolist()],
-    }
+    grown, shown = growth(subject.optimizer), {trial.id for trial in subject.shown}
+    pairs = zip(grown.ids, grown.volumes.tolist(), strict=True)
+    kept = [(id, finite(volume)) for id, volume in pairs if id in shown]
+    return {"ids": [id for id, _ in kept], "volumes": [volume for _, volume in kept]}
 
 
 def _next(subject: Subject, trial: Trial) -> dict[str, Any]:

@@ -9,11 +9,13 @@ from innerloop.optimizer.trials import STATES, Trial
 from innerloop.report.model import FittedModel
 from innerloop.report.numbers import compact, finite, rounded
 from innerloop.report.slices import Map, Slice, maps, slices
-from innerloop.report.subject import Subject
+from innerloop.report.subject import Subject, thinned
 from innerloop.space.parameters import Choice, Integer, Parameter, Real
 
 # Errors are cut to their ends; of more than so many different ones only the last lines are kept.
 _LONGEST_ERROR, _LONGEST_LINE, _MOST_ERRORS = 6000, 300, 200
+# Of more batches than this every second one is shown, or every third, and so on.
+_MOST_BATCHES = 2000
 # So few values of a number are shown one by one.
 _FEW = 40
 
@@ -26,12 +28,13 @@ def payload(subject: Subject) -> dict[str, Any]:
     return {
         "minimize": subject.sign < 0.0,
         "parameters": [_axis(name, p) for name, p in varied.items()],
+        "ids": None if subject.shows_all else [trial.id for trial in subject.shown],
         "trials": _columns(subject, errors),
         "errors": errors.entries,
         "best": None if best is None else best.id,
         "batches": [
             [b.first, b.size, b.certificate.fraction, b.certificate.seconds]
-            for b in subject.batches()
+            for b in thinned(subject.batches(), _MOST_BATCHES)
         ],
         "next": [_next(subject, trial) for trial in subject.next_trials],
         "model": None if subject.model is None else _model(subject, subject.model),
@@ -65,7 +68,7 @@ def place(parameter: Parameter, value: Any) -> Any:
 
 def _columns(subject: Subject, errors: _Errors) -> dict[str, list[Any]]:
     """Trials, one list for each of their properties; times in seconds since the first one."""
-    trials, start = subject.trials, min(subject.times(), default=0.0)
+    trials, start = subject.shown, min(subject.times(), default=0.0)
     predictions = [trial.prediction for trial in trials]
     return {
         "state": [STATES.index(trial.state) for trial in trials],
@@ -128,7 +131,7 @@ def _next(subject: Subject, trial: Trial) -> dict[str, Any]:
 def _model(subject: Subject, model: FittedModel) -> dict[str, Any]:
     numbers = {name: k for k, name in enumerate(subject.varied)}
     complete = [t for t in subject.copy.optimizer.trials if t.state == "complete"]
-    squares = model.offsets(model.posterior.X)
+    squares = model.offsets(model.space.encode_all([trial.params for trial in complete]))
     return {
         "importance": [[numbers[n], round(s, 5)] for n, s in model.importance().items()],
         "slices": [_slice(model, numbers, each) for each in slices(model)],

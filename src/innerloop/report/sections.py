@@ -36,8 +36,20 @@ def sections(subject: Subject) -> list[Section]:
     if any(trial.state in ("failed", "expired") for trial in subject.trials):
         found.append(_failures())
     if subject.trials:
-        found.append(Section("trials", "All trials", ("Click on a heading to sort by it.",)))
+        found.append(_trials(subject))
     return found
+
+
+def _trials(subject: Subject) -> Section:
+    words = "Click on a heading to sort by it."
+    if subject.shows_all:
+        return Section("trials", "All trials", (words,))
+    few = (
+        f"{len(subject.shown)} of the {len(subject.trials)} trials are shown, here and in all "
+        "figures: those that were better than all before them, the ones that the model has learned "
+        "from, the last ones, and an even choice of the others."
+    )
+    return Section("trials", "Trials", (few, words))
 
 
 def _better(subject: Subject) -> str:

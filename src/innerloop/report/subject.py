@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -17,6 +18,10 @@ from innerloop.report.outcomes import OutcomesModel
 from innerloop.report.thinned_copy import Copy, copy_of
 from innerloop.space.parameters import Choice, Integer, Parameter, Plain, Real
 from innerloop.types import Array
+
+# Of more trials than this the page shows some, the last of them in any case.
+_MOST_SHOWN, _LAST_SHOWN = 5000, 500
+_Kept = TypeVar("_Kept")
 
 
 class AskedBatch(NamedTuple):
@@ -59,6 +64,36 @@ class Subject:
     def front(self) -> tuple[Trial, ...]:
         """Of several outcomes, the trials that no other one beats; see `Optimizer.front`."""
         return self.optimizer.front
+
+    @cached_property
+    def shown(self) -> tuple[Trial, ...]:
+        """The trials in figures and tables: all, or those that count and an even choice of others.
+
+        Those that count are the ones that were better than all before, those on the front, those
+        that the model has learned from, and the last ones.
+        """
+        if len(self.trials) <= _MOST_SHOWN:
+            return self.trials
+        kept = {*self.copy.kept, *(trial.id for trial in self._improvements())}
+        kept.update(trial.id for trial in self.trials[-_LAST_SHOWN:])
+        kept.update(() if self.goals.is_plain else (trial.id for trial in self.front))
+        others = [trial.id for trial in self.trials if trial.id not in kept]
+        kept.update(thinned(others, max(_MOST_SHOWN - len(kept), 1)))
+        return tuple(self.trials[id] for id in sorted(kept))
+
+    @property
+    def shows_all(self) -> bool:
+        """Whether figures and tables show every trial."""
+        return len(self.shown) == len(self.trials)
+
+    def _improvements(self) -> list[Trial]:
+        """Trials with a better value than all before them."""
+        found, best = list[Trial](), -np.inf
+        for trial in self.trials:
+            if trial.value is not None and self.sign * trial.value > best:
+                found.append(trial)
+                best = self.sign * trial.value
+        return found
 
     @property
     def sign(self) -> float:
@@ -114,6 +149,11 @@ class Subject:
                 # again keep it.
                 groups.setdefault(trial.certificate, []).append(trial.id)
         return [AskedBatch(ids[0], len(ids), key) for key, ids in groups.items()]
+
+
+def thinned(items: Sequence[_Kept], most: int) -> Sequence[_Kept]:
+    """Every k-th item, so that there are no more than so many."""
+    return items[:: -(-len(items) // most)] if len(items) > most else items
 
 
 def subject_of(optimizer: Optimizer, next_points: int) -> Subject:

@@ -39,7 +39,7 @@ function drawConvergence(host) {
 // Where trials are from left to right: `of` gives null for those that have no place.
 function convergenceAcross(by) {
   if (by === "trial") {
-    const end = everyTrial.length - 1;
+    const end = everyTrial[everyTrial.length - 1];
     return { of: id => id, end, scale: trialScale(), order: complete, title: "trial" };
   }
   const [size, unit] = spanUnit(lastTold);

@@ -109,7 +109,7 @@ function staircase(marks, byX, byY, box) {
 function drawHypervolume(host) {
   const { ids, volumes } = data.growth;
   const drawing = html("div", { class: "figure" });
-  const end = everyTrial.length - 1;
+  const end = everyTrial[everyTrial.length - 1];
   const most = Math.max(...volumes);
   figure(drawing, width => {
     const { root, area, px, py } = plot(width, {

@@ -4,7 +4,29 @@ const data = JSON.parse(document.getElementById("data").textContent);
 const { parameters, trials, model } = data;
 const [PENDING, COMPLETE, CANCELLED] = [0, 1, 4];
 const STATE_NAMES = ["running", "complete", "failed", "given up", "cancelled"];
-const everyTrial = trials.state.map((_, id) => id);
+// Those that are shown, by their ids: of very many trials, some.
+const everyTrial = data.ids ?? trials.state.map((_, id) => id);
+
+// A property of the trials that are shown, by id; it has gaps where others are left out.
+function byId(column) {
+  if (data.ids === null) return column;
+  const found = [];
+  data.ids.forEach((id, k) => {
+    found[id] = column[k];
+  });
+  return found;
+}
+
+for (const [name, column] of Object.entries(trials)) {
+  trials[name] = name === "params" ? column.map(byId) : byId(column);
+}
+if (data.outcomes) {
+  data.within = byId(data.within);
+  for (const each of data.outcomes) {
+    for (const name of ["value", "mean", "sd"]) each[name] = byId(each[name]);
+  }
+}
+
 const complete = everyTrial.filter(id => trials.state[id] === COMPLETE);
 const pending = everyTrial.filter(id => trials.state[id] === PENDING);
 const cancelled = everyTrial.filter(id => trials.state[id] === CANCELLED);
@@ -60,7 +82,7 @@ function colourBar(name, left, right) {
 
 // The numbers of all trials, with some room beyond the ends.
 function trialScale() {
-  const last = everyTrial.length - 1;
+  const last = everyTrial[everyTrial.length - 1];
   const room = Math.max(0.02 * last, 0.5);
   return linear(-room, last + room, { whole: true });
 }

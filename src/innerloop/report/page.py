@@ -160,8 +160,8 @@ def _summary(subject: Subject) -> str:
     if (subject.model or subject.outcomes) and subject.copy.used < subject.copy.results:
         parts.append(
             f'<p class="note">The model on this page has learned from {subject.copy.used} of the '
-            f"{subject.copy.results} results: the best ones and a random choice of the others. "
-            "Progress, times and tables show all of them.</p>"
+            f"{subject.copy.results} results: the best ones and a random choice of the others."
+            f"{' Progress, times and tables show all of them.' if subject.shows_all else ''}</p>"
         )
     return "".join(parts)
 

@@ -19,6 +19,7 @@ LAYERS = [
     "atomic",
     "checks",
     "linalg",
+    "sobol",
     "domain",
     "surrogate",
     "acquisition",

@@ -43,7 +43,7 @@ _BY_FAR, _ALL_EVERY = 10.0, 8
 # Axes may turn with so many results for each dimension, in so many dimensions at most.
 _TURNED_FROM, _MOST_TO_TURN = 4, 12
 # Explanations are compared on so many results at most, and on fewer when time is short.
-_COMPARED, _COMPARED_IN_HASTE = 750, 300
+_COMPARED, _COMPARED_IN_HASTE = 500, 300
 
 
 class Kinds(NamedTuple):

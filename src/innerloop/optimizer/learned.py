@@ -36,7 +36,7 @@ _LARGEST_NOISE = 1e12
 # Noise of results learned from before it was noted is worked out from so many of them.
 _SHOWN_TO = 750
 # A posterior is given all of so many results; of more, it is given a part of this size at first.
-MOST_AT_ONCE, _PART = 2500, 2000
+MOST_AT_ONCE, _PART = 1500, 1000
 
 
 class Kind(NamedTuple):
@@ -193,7 +193,7 @@ class Learned:
         given = self._given(results)
         if len(given.rows) == len(results.values):
             return None
-        rows = part.missing(given.posterior, results.X, self.noise(results), X)
+        rows = part.missing(given.posterior, given.rows, results.X, self.noise(results), X)
         if not len(rows):
             return None
         more = results.rows(rows)
@@ -201,13 +201,18 @@ class Learned:
         posterior = given.posterior.condition(more.X, values, self.noise(more))
         return replace(self, given=Given(results, posterior, np.concatenate([given.rows, rows])))
 
-    def predictions(self, results: Results, X: Array) -> list[Prediction]:
-        """What is expected at points X (N, d), given all results that matter there."""
-        if len(results.values) <= MOST_AT_ONCE:
-            moments = self.posterior(results).marginals(X)
-        else:
-            y, noise = self.outputs.forward(results.values), self.noise(results)
-            moments = part.marginals_nearby(self.gp, results.X, y, noise, X)
+    def predictions(
+        self, results: Results, X: Array, *, is_sharp: bool = False
+    ) -> list[Prediction]:
+        """What is expected at points X (N, d), given all results that matter there.
+
+        is_sharp: whether the posterior lacks nothing there.
+        """
+        given = self._given(results)
+        if is_sharp or len(given.rows) == len(results.values):
+            return self.outputs.predictions(*given.posterior.marginals(X))
+        y, noise = self.outputs.forward(results.values), self.noise(results)
+        moments = part.marginals_nearby(given.posterior, given.rows, results.X, y, noise, X)
         return self.outputs.predictions(*moments)
 
     def _given(self, results: Results) -> Given:

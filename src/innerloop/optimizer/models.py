@@ -44,8 +44,10 @@ class Model(Protocol):
     ) -> tuple[Posterior | Sequence[Posterior], Utility | Lookahead]:
         """The beliefs and the utility that the next points are to maximize."""
 
-    def predictions(self, X: Array) -> list[Prediction | dict[str, Prediction]]:
-        """What is expected at points (N, d)."""
+    def predictions(
+        self, X: Array, *, is_sharp: bool = False
+    ) -> list[Prediction | dict[str, Prediction]]:
+        """What is expected at points (N, d); is_sharp: where its beliefs lack nothing."""
 
     def sharper(self, X: Array) -> Model | None:
         """The same, with what its beliefs lack near points (q, d); None if they lack nothing."""
@@ -79,9 +81,11 @@ class OneOutcome:
         )
         return posterior, utility
 
-    def predictions(self, X: Array) -> list[Prediction | dict[str, Prediction]]:
-        """What is expected at points (N, d)."""
-        return list(self.learned.predictions(self.results, X))
+    def predictions(
+        self, X: Array, *, is_sharp: bool = False
+    ) -> list[Prediction | dict[str, Prediction]]:
+        """What is expected at points (N, d); see `Model`."""
+        return list(self.learned.predictions(self.results, X, is_sharp=is_sharp))
 
     def sharper(self, X: Array) -> OneOutcome | None:
         """The same, with what its belief lacks near points (q, d); None if it lacks nothing."""
@@ -147,8 +151,10 @@ class SeveralOutcomes:
             known, reference, len(within), noisy=noisy
         )
 
-    def predictions(self, X: Array) -> list[Prediction | dict[str, Prediction]]:
-        """What is expected of every outcome at points (N, d)."""
+    def predictions(
+        self, X: Array, *, is_sharp: bool = False
+    ) -> list[Prediction | dict[str, Prediction]]:
+        """What is expected of every outcome at points (N, d); see `Model`."""
         by_name = {
             name: self.learned[name].predictions(self.results[name], X) for name in self.goals.names
         }

@@ -163,7 +163,7 @@ def propose(
             batch, better = search.by(sharper)(), sharper
         # A space with fewer points than were asked for repeats itself.
         chosen = points.of(np.resize(batch.X, (number - first, space.d)))
-        predictions += model.predictions(chosen)
+        predictions += better.predictions(chosen, is_sharp=True)
         X = np.concatenate([X, chosen])
         seconds = time.perf_counter() - started
         certificate = Certificate(batch.value, batch.upper_bound, batch.fraction, seconds)

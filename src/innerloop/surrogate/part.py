@@ -1,13 +1,13 @@
 """Which of many observations a posterior is given, so that it costs no more as they grow.
 
-A posterior given n observations costs n^3 once and n^2 for each query. With tens of thousands of
-them it is given a part: the best ones and some of all the others. That is enough to say where
-queries may go, and too little to say what is known there, since observations near a query may be
-missing. So those are added where queries went, and the search goes on, until the belief at the
-queries is that of all observations near them.
+A posterior given n observations costs n^3 once and n^2 for each query. With thousands of them it is
+given a part: the best ones and some of all the others. That is enough to say where queries may go,
+and too little to say what is known there, since observations near a query may be missing. So those
+are added where queries went, and the search goes on, until the belief at the queries is that of all
+observations near them.
 
-What all observations say of a single point is taken from the nearest of them, by the kernel's own
-distance (Vecchia 1988: given these, others hardly matter).
+What all observations say of a single point is what the part says together with the nearest of the
+others, by the kernel's own distance: given these, the rest hardly matters (Vecchia 1988).
 """
 
 from __future__ import annotations
@@ -18,11 +18,10 @@ from numpy.typing import NDArray
 from innerloop.surrogate.gaussian_process import GaussianProcess, Posterior
 from innerloop.types import Array
 
-# What is known of a point is what so many observations next to it say.
-_NEAREST = 400
-# So many of the nearest are added to a part at a time, for each query.
-_ADDED = 100
-# A part is good enough at a query if its standard deviation is larger by no more than this share.
+# What is known of a point is what a part and so many of the observations next to it say; to tell
+# whether a part lacks something there, fewer will do.
+_NEAREST, _NEXT = 400, 150
+# A part lacks something where these would make its standard deviation smaller by this share.
 _TOO_UNSURE = 0.05
 # Numbers of a covariance matrix at a time.
 _AT_A_TIME = 4_000_000
@@ -44,7 +43,9 @@ def promising(y: Array, size: int) -> NDArray[np.intp]:
     return np.sort(np.concatenate([best, rest])).astype(np.intp)
 
 
-def nearest(gp: GaussianProcess, X: Array, x: Array, number: int) -> NDArray[np.intp]:
+def nearest(
+    gp: GaussianProcess, X: Array, x: Array, number: int, *, but: NDArray[np.intp]
+) -> NDArray[np.intp]:
     """The observations next to a point, by the distance of the kernel.
 
     Args:
@@ -52,55 +53,55 @@ def nearest(gp: GaussianProcess, X: Array, x: Array, number: int) -> NDArray[np.
         X: (n, d), where f was observed.
         x: (d,).
         number: how many.
+        but: numbers of observations that are not wanted.
 
     Returns:
         Their numbers, (number,), or all of them if they are fewer.
     """
-    if len(X) <= number:
-        return np.arange(len(X))
-    differences = gp.kernel.scaled(X - x).points
+    others = np.ones(len(X), dtype=np.bool_)
+    others[but] = False
+    rows = np.flatnonzero(others)
+    if len(rows) <= number:
+        return rows
+    differences = gp.kernel.scaled(X[rows] - x).points
     squares = np.vecdot(differences, differences)
-    return np.argpartition(squares, number)[:number].astype(np.intp)
+    return rows[np.argpartition(squares, number)[:number]]
 
 
-def missing(posterior: Posterior, X: Array, noise: Array, Xq: Array) -> NDArray[np.intp]:
-    """Which observations near queries make a difference there, and are missing in a posterior.
+def missing(
+    posterior: Posterior, rows: NDArray[np.intp], X: Array, noise: Array, Xq: Array
+) -> NDArray[np.intp]:
+    """Which observations make a difference at queries, and are missing in a posterior.
 
     Args:
         posterior: given some of the observations.
+        rows: numbers of these.
         X: (n, d), where all observations were made.
         noise: (n,), variances of their noise.
         Xq: (q, d), queries.
 
     Returns:
-        Numbers of observations, which are none where the posterior is as sure as with all of them.
+        Numbers of observations; none where the posterior is as sure as it would be with others.
     """
     sd = np.sqrt(posterior.marginals(Xq)[1])
-    known = {x.tobytes() for x in posterior.X}
-    found: set[int] = set()
+    found = [np.zeros(0, dtype=np.intp)]
     for x, unsure in zip(Xq, sd, strict=True):
-        rows = nearest(posterior.gp, X, x, _NEAREST)
-        variance = _given_some(posterior.gp, X, np.zeros(len(X)), noise, rows).marginals(x[None])[1]
-        if unsure > (1.0 + _TOO_UNSURE) * np.sqrt(variance[0]):
-            closest = rows[nearest(posterior.gp, X[rows], x, _ADDED)]
-            found.update(int(i) for i in closest if X[i].tobytes() not in known)
-    return np.array(sorted(found), dtype=np.intp)
-
-
-def _given_some(
-    gp: GaussianProcess, X: Array, y: Array, noise: Array, rows: NDArray[np.intp]
-) -> Posterior:
-    """The belief given some observations, with the noise that each has."""
-    return GaussianProcess(gp.kernel, gp.mean, noise[rows]).condition(X[rows], y[rows])
+        new = nearest(posterior.gp, X, x, _NEXT, but=rows)
+        # What came out there does not matter for how sure it would be.
+        better = posterior.condition(X[new], np.zeros(len(new)), noise[new])
+        if len(new) and unsure > (1.0 + _TOO_UNSURE) * np.sqrt(better.marginals(x[None])[1][0]):
+            found.append(new)
+    return np.unique(np.concatenate(found))
 
 
 def marginals_nearby(
-    gp: GaussianProcess, X: Array, y: Array, noise: Array, Xq: Array
+    posterior: Posterior, rows: NDArray[np.intp], X: Array, y: Array, noise: Array, Xq: Array
 ) -> tuple[Array, Array]:
-    """Mean and variance of f at each point by itself, given the observations next to it.
+    """Mean and variance of f at each point by itself, given those that are next to it as well.
 
     Args:
-        gp: the prior, with one noise variance.
+        posterior: given some of the observations.
+        rows: numbers of these.
         X: (n, d), where f was observed.
         y: (n,), what was observed.
         noise: (n,), variances of the observations' noise.
@@ -111,8 +112,8 @@ def marginals_nearby(
     """
     moments = np.empty((2, len(Xq)))
     for i, x in enumerate(Xq):
-        rows = nearest(gp, X, x, _NEAREST)
-        mean, variance = _given_some(gp, X, y, noise, rows).marginals(x[None])
+        new = nearest(posterior.gp, X, x, _NEAREST, but=rows)
+        mean, variance = posterior.condition(X[new], y[new], noise[new]).marginals(x[None])
         moments[:, i] = mean[0], variance[0]
     return moments[0], moments[1]
 

@@ -265,7 +265,10 @@ class Optimizer(Book):
     @property
     @locked
     def posterior(self) -> Posterior:
-        """The belief over points of the unit cube, in the scaling of `learned.outputs`."""
+        """The belief over points of the unit cube, in the scaling of `learned.outputs`.
+
+        Of more than 1,500 results it is given a part; `predict` knows all that matter at a point.
+        """
         return self.learned.posterior(self._one_outcome().results)
 
     @property

@@ -6,7 +6,8 @@ from scipy.stats import ortho_group
 
 import innerloop as il
 from innerloop.optimizer.learn import Kinds, learn
-from innerloop.optimizer.learned import Learned, Results
+from innerloop.optimizer.learned import Learned
+from innerloop.optimizer.results import Results
 from innerloop.surrogate.fit import fit
 from innerloop.surrogate.fourier import posterior_draws
 from innerloop.surrogate.gaussian_process import GaussianProcess

@@ -8,7 +8,7 @@ from scipy.optimize import approx_fprime, minimize
 
 import innerloop as il
 from innerloop.optimizer.learn import learn
-from innerloop.optimizer.learned import Results
+from innerloop.optimizer.results import Results
 from innerloop.surrogate.log_posterior import LogPosterior
 from innerloop.surrogate.quasi_newton import Descents, advance
 from innerloop.surrogate.screening import Screening

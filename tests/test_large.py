@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 import innerloop as il
 from innerloop.optimizer import learned as learned_module
 from innerloop.optimizer.learn import learn
-from innerloop.optimizer.learned import Learned, Results
+from innerloop.optimizer.learned import Learned
+from innerloop.optimizer.results import Results
 from innerloop.surrogate import part
 
 SPACE = il.Space({name: il.Real(0.0, 1.0) for name in "abc"})

@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 import innerloop as il
 from innerloop.optimizer.learn import learn
-from innerloop.optimizer.learned import Results
 from innerloop.optimizer.propose import CAUTION
+from innerloop.optimizer.results import Results
 
 SPACE = il.Space({"x": il.Real(-5.0, 10.0), "y": il.Real(0.0, 15.0)})
 MIXED = il.Space(

@@ -14,8 +14,9 @@ from optuna.study import Study
 from innerloop.errors import InputError
 from innerloop.integrations.optuna_private import storage_of, study_id_of
 from innerloop.optimizer.learn import Kinds, learn
-from innerloop.optimizer.learned import Learned, Results
+from innerloop.optimizer.learned import Learned
 from innerloop.optimizer.plain_data import class_name
+from innerloop.optimizer.results import Results
 from innerloop.space.space import Space
 from innerloop.surrogate.kernels import Kernel, Matern52
 

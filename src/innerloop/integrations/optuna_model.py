@@ -19,9 +19,10 @@ from innerloop.integrations.optuna_space import internal, parameter_of
 from innerloop.integrations.optuna_trials import Known, is_lost, known_of
 from innerloop.optimizer.goals import Goals
 from innerloop.optimizer.learn import Kinds
-from innerloop.optimizer.learned import Learned, Results
+from innerloop.optimizer.learned import Learned
 from innerloop.optimizer.models import OneOutcome, SeveralOutcomes
 from innerloop.optimizer.propose import propose
+from innerloop.optimizer.results import Results
 from innerloop.optimizer.settings import Settings
 from innerloop.optimizer.trials import Trial
 from innerloop.space.parameters import Choice, Integer, Parameter, Real

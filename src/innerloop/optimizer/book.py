@@ -14,7 +14,7 @@ import numpy as np
 from innerloop import checks
 from innerloop.errors import InputError
 from innerloop.optimizer.goals import Goals
-from innerloop.optimizer.learned import Results
+from innerloop.optimizer.results import Results
 from innerloop.optimizer.trials import (
     Trial,
     one_for_each,

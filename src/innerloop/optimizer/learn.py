@@ -20,11 +20,11 @@ from innerloop.optimizer.learned import (
     Given,
     Kind,
     Learned,
-    Results,
     conditioned,
     given_noise,
 )
 from innerloop.optimizer.outputs import Outputs
+from innerloop.optimizer.results import Results
 from innerloop.surrogate import priors
 from innerloop.surrogate.fit import fit
 from innerloop.surrogate.gaussian_process import GaussianProcess, Posterior

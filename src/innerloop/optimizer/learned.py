@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from innerloop.optimizer.outputs import Outputs
 from innerloop.optimizer.plain_data import class_name, class_of
+from innerloop.optimizer.results import Results
 from innerloop.optimizer.trials import Prediction
 from innerloop.surrogate import part
 from innerloop.surrogate.gaussian_process import GaussianProcess, Posterior
@@ -51,44 +52,6 @@ class Kind(NamedTuple):
     def of(bent: bool, gp: GaussianProcess) -> Kind:
         """That of a surrogate of values that are bent or not."""
         return Kind(bent, type(gp.kernel), gp.kernel.axes is not None)
-
-
-class Results(NamedTuple):
-    """What trials have come to.
-
-    Args:
-        X: (n, d), encoded points of complete trials.
-        values: (n,), what they were told.
-        noise_sd: (n,), standard deviations of the noise, NaN where not given.
-        failed: (f, d), encoded points of trials that failed.
-        groups: (d,), which parameter each column belongs to, if some have several.
-        reach: (d,), how far apart values are along each column; None if all are continuous.
-        ids: (n,), those of the trials, if they have any.
-    """
-
-    X: Array
-    values: Array
-    noise_sd: Array
-    failed: Array
-    groups: NDArray[np.intp] | None = None
-    reach: Array | None = None
-    ids: NDArray[np.intp] | None = None
-
-    def some(self, most: int) -> Results:
-        """So many of them at most, always the same ones."""
-        n = len(self.values)
-        if n <= most:
-            return self
-        return self.rows(np.random.default_rng(0).choice(n, most, replace=False))
-
-    def rows(self, rows: NDArray[Any]) -> Results:
-        """Some of them, by number or by a mask."""
-        return self._replace(
-            X=self.X[rows],
-            values=self.values[rows],
-            noise_sd=self.noise_sd[rows],
-            ids=None if self.ids is None else self.ids[rows],
-        )
 
 
 class Given(NamedTuple):

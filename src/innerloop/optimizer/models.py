@@ -17,7 +17,8 @@ from innerloop.acquisition.utility import Utility
 from innerloop.domain.domain import Domain
 from innerloop.optimizer.acquisitions import WORTHWHILE, acquisition
 from innerloop.optimizer.goals import Goals, OutcomeConstraint
-from innerloop.optimizer.learned import Learned, Results
+from innerloop.optimizer.learned import Learned
+from innerloop.optimizer.results import Results
 from innerloop.optimizer.settings import Settings
 from innerloop.optimizer.trials import Prediction, Trial
 from innerloop.surrogate.gaussian_process import Posterior

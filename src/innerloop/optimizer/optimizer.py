@@ -23,9 +23,10 @@ from innerloop.optimizer import files
 from innerloop.optimizer.book import Book, locked
 from innerloop.optimizer.goals import DIRECTIONS, Goals
 from innerloop.optimizer.learn import Kinds, learn
-from innerloop.optimizer.learned import Learned, Results
+from innerloop.optimizer.learned import Learned
 from innerloop.optimizer.models import OneOutcome, SeveralOutcomes
 from innerloop.optimizer.propose import designed, propose
+from innerloop.optimizer.results import Results
 from innerloop.optimizer.settings import Settings, default_initial
 from innerloop.optimizer.trials import Forecast, Prediction, Trial, failed_for_a_while, tried
 from innerloop.space.space import Space

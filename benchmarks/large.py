@@ -18,7 +18,6 @@ import resource
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -32,16 +31,13 @@ from innerloop.report.report import write_report
 from innerloop.surrogate import fit as fitting
 from innerloop.surrogate import part
 from innerloop_paper import functions
+from large_data import NOISE, D, Q, bumps, random_results
+from timing import timed
+from told import optimizer_with
 
-D, Q = 10, 4
 SIZES = (2_000, 5_000, 10_000, 30_000, 100_000)
 KEPT_ASIDE = 500
 Function = Callable[[np.ndarray], np.ndarray]
-
-
-def bumps(X: np.ndarray) -> np.ndarray:
-    """A maximum inside, and waves along one coordinate."""
-    return -((X - 0.4) ** 2).sum(axis=1) + 0.3 * np.sin(5.0 * X[:, 0])
 
 
 def rosenbrock(X: np.ndarray) -> np.ndarray:
@@ -56,18 +52,9 @@ def gp_draw(d: int, seed: int) -> Function:
     return lambda X: draw(X)[0]
 
 
-def space_of(d: int) -> il.Space:
-    return il.Space({f"x{i}": il.Real(0.0, 1.0) for i in range(d)})
-
-
 def told(f: Function, n: int, d: int, *, noise: float, seed: int) -> il.Optimizer:
     """An optimizer that knows values at random points."""
-    rng, space = np.random.default_rng(seed), space_of(d)
-    X = rng.random((n, d))
-    optimizer = il.Optimizer(space, direction="maximize", seed=seed)
-    for x, value in zip(X, f(X) + noise * rng.standard_normal(n), strict=True):
-        optimizer.add(space.decode(x), float(value))
-    return optimizer
+    return optimizer_with(*random_results(f, n, d, noise=noise, seed=seed), seed)
 
 
 def tell(optimizer: il.Optimizer, trials: list[il.Trial], f: Function) -> None:
@@ -76,25 +63,18 @@ def tell(optimizer: il.Optimizer, trials: list[il.Trial], f: Function) -> None:
         optimizer.tell(trial, float(value))
 
 
-def cpu(job: Callable[[], object]) -> float:
-    began = time.process_time()
-    job()
-    return time.process_time() - began
-
-
 def asked(n: int) -> dict[str, float]:
     """What asks cost with n results."""
     # The first calls of a process are not what is asked about.
-    small = told(bumps, 40, D, noise=0.02, seed=1)
+    small = told(bumps, 40, D, noise=NOISE, seed=1)
     tell(small, small.ask(Q), bumps)
     small.ask(Q)
-    optimizer, trials = told(bumps, n, D, noise=0.02, seed=0), []
-    cold = cpu(lambda: trials.extend(optimizer.ask(Q)))
-    warm = []
+    optimizer = told(bumps, n, D, noise=NOISE, seed=0)
+    asks = [timed(lambda: optimizer.ask(Q))]
     for _ in range(5):
-        tell(optimizer, trials, bumps)
-        trials.clear()
-        warm.append(cpu(lambda: trials.extend(optimizer.ask(Q))))
+        tell(optimizer, asks[-1].result, bumps)
+        asks.append(timed(lambda: optimizer.ask(Q)))
+    cold, *warm = (each.cpu_seconds for each in asks)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     return {"cold": cold, "warm": float(np.median(warm)), "megabytes": peak}
 
@@ -151,19 +131,16 @@ def density(arguments: argparse.Namespace) -> None:
     for seed in range(arguments.seeds):
         tasks["draw of a GP, d = 6"] = gp_draw(6, seed), 6, 0.03
         for name, (f, d, noise) in tasks.items():
-            rng = np.random.default_rng(seed)
-            X = rng.random((n + KEPT_ASIDE, d))
-            y = f(X) + noise * rng.standard_normal(len(X))
+            X, y = random_results(f, n + KEPT_ASIDE, d, noise=noise, seed=seed)
             y = (y - y[:n].mean()) / y[:n].std()
-            fits: list[il.GaussianProcess] = []
 
-            def fitted(X: np.ndarray = X, y: np.ndarray = y, fits: list = fits) -> None:
-                fits.append(il.fit(X[:n], y[:n], smallest_noise=1e-10))
+            def fitted(X: np.ndarray = X, y: np.ndarray = y) -> il.GaussianProcess:
+                return il.fit(X[:n], y[:n], smallest_noise=1e-10)
 
-            bounded = cpu(fitted)
+            bounded = timed(fitted)
             with without_limits():
-                full = cpu(fitted)
-            gp, full_gp = fits
+                full = timed(fitted)
+            gp, full_gp = bounded.result, full.result
             exact = loss(full_gp.condition(X[:n], y[:n]).marginals(X[n:]), y[n:], full_gp.noise)
             ours = loss(gp.condition(X[:n], y[:n]).marginals(X[n:]), y[n:], gp.noise)
             rows = part.promising(y[:n], learned._PART)
@@ -172,7 +149,8 @@ def density(arguments: argparse.Namespace) -> None:
             near = part.marginals_nearby(some, rows, X[:n], y[:n], noises, X[n:])
             print(
                 f"| {name} | {seed} | {exact:.3f} | {ours - exact:+.3f} | "
-                f"{loss(near, y[n:], gp.noise) - exact:+.3f} | {full:.1f} | {bounded:.1f} |",
+                f"{loss(near, y[n:], gp.noise) - exact:+.3f} | "
+                f"{full.cpu_seconds:.1f} | {bounded.cpu_seconds:.1f} |",
                 flush=True,
             )
 
@@ -200,16 +178,15 @@ def loop(arguments: argparse.Namespace) -> None:
 
 def files(arguments: argparse.Namespace) -> None:
     n = (arguments.n or [100_000])[0]
-    made: list[il.Optimizer] = []
-    seconds = cpu(lambda: made.append(told(bumps, n, D, noise=0.02, seed=0)))
-    optimizer = made[0]
+    telling = timed(lambda: told(bumps, n, D, noise=NOISE, seed=0))
+    optimizer = telling.result
     print(f"{n} trials, {D} parameters")
-    print(f"tell: {1e3 * seconds / n:.3f} ms each")
+    print(f"tell: {1e3 * telling.cpu_seconds / n:.3f} ms each")
     with tempfile.TemporaryDirectory() as folder:
         study, page = Path(folder) / "study.json", Path(folder) / "report.html"
-        print(f"save: {cpu(lambda: optimizer.save(study)):.1f} s", flush=True)
-        print(f"load: {cpu(lambda: il.Optimizer.load(study)):.1f} s", flush=True)
-        report = cpu(lambda: write_report(optimizer, page))
+        print(f"save: {timed(lambda: optimizer.save(study)).cpu_seconds:.1f} s", flush=True)
+        print(f"load: {timed(lambda: il.Optimizer.load(study)).cpu_seconds:.1f} s", flush=True)
+        report = timed(lambda: write_report(optimizer, page)).cpu_seconds
         print(f"report: {report:.1f} s, {page.stat().st_size / 1e6:.2f} MB")
 
 

@@ -15,7 +15,6 @@ import time
 import warnings
 
 import gpytorch
-import numpy as np
 import torch
 from botorch.acquisition import qLogExpectedImprovement
 from botorch.fit import fit_gpytorch_mll
@@ -23,16 +22,15 @@ from botorch.models import SingleTaskGP
 from botorch.models.approximate_gp import SingleTaskVariationalGP
 from botorch.optim import optimize_acqf
 
-D, Q, EXACT_UP_TO = 10, 4, 2000
+from large_data import NOISE, D, Q, bumps, random_results
+
+EXACT_UP_TO = 2000
 INDUCING, MINIBATCH, PASSES, RATE = 256, 256, 10, 0.01
 
 
 def data(n: int) -> tuple[torch.Tensor, torch.Tensor]:
     """The results of large.py, standardized."""
-    rng = np.random.default_rng(0)
-    X = rng.random((n, D))
-    y = -((X - 0.4) ** 2).sum(axis=1) + 0.3 * np.sin(5.0 * X[:, 0])
-    y += 0.02 * rng.standard_normal(n)
+    X, y = random_results(bumps, n, D, noise=NOISE, seed=0)
     return torch.tensor(X), torch.tensor((y - y.mean()) / y.std())[:, None]
 
 

@@ -30,9 +30,9 @@ _SCREENED = (40, 60)
 # so on up to all. It need not settle further than this on the way.
 _LARGEST_RACE, _REFINEMENT = 250, 3
 _COARSE_TOLERANCE = 1e-3
-# On more observations than this a search, which begins where one on fewer has ended, takes so many
-# steps; and there are never more than so many observations, chosen at random.
-_MANY, _STEPS_ON_MANY, _MOST = 750, 3, 2000
+# There are never more than so many observations, chosen at random. On more than a part of these a
+# search, which begins where one on fewer has ended, may cost what so many steps on all of them do.
+_MOST, _MANY, _STEPS_ON_MOST = 2000, 750, 4
 # With less time than for so many evaluations, larger numbers of observations are not begun with.
 _FEWEST_EVALUATIONS = 4
 # Who goes on at first, and after a few evaluations: within so many nats of the best, so many at
@@ -67,8 +67,8 @@ def fit(
         theta = argmax log p(y | X, theta) + log p(theta)
 
     where the first term is the log marginal likelihood (Rasmussen and Williams 2006, eq. 2.30).
-    With more than 750 observations the search settles on some of them and goes a few steps on all;
-    with more than 2000, on a random choice of so many.
+    With more than 750 observations the search settles on some of them and goes on with all for as
+    long as four steps on 2000 take; with more than 2000, on a random choice of so many.
 
     Args:
         X: (n, d), where f was observed.
@@ -214,10 +214,7 @@ def _race(objective: LogPosterior, x: Array, tolerance: float, limit: _Limit) ->
     rows = _ahead(values, x, *_RACE[0])
     x, ended = x[rows], np.zeros(len(rows), dtype=np.bool_)
     descents = Descents(x, values[rows], grads[rows], means[rows], objective.information(x), ended)
-    is_large = len(objective.values) > _MANY
-    for (margin, most), evaluations in zip(
-        _RACE, (_STEPS_ON_MANY, 0) if is_large else _EVALUATIONS, strict=True
-    ):
+    for (margin, most), evaluations in zip(_RACE, _allowed(len(objective.values)), strict=True):
         descents = advance(
             function,
             descents.only(_ahead(descents.values, descents.x, margin, most)),
@@ -228,6 +225,14 @@ def _race(objective: LogPosterior, x: Array, tolerance: float, limit: _Limit) ->
         )
     best = int(np.argmin(descents.values))
     return _End(descents.x[best], float(descents.notes[best]), slowest)
+
+
+def _allowed(n: int) -> tuple[int, int]:
+    """How many evaluations on n observations a race may have in its two parts."""
+    if n <= _MANY:
+        return _EVALUATIONS
+    # An evaluation is of order n^3.
+    return max(round(_STEPS_ON_MOST * (_MOST / n) ** 3), _STEPS_ON_MOST), 0
 
 
 def _ahead(values: Array, x: Array, margin: float, most: int) -> NDArray[np.intp]:

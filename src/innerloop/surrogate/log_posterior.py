@@ -17,8 +17,8 @@ from innerloop.surrogate.kernels import Kernel, ScaledPoints, squared_distances
 from innerloop.surrogate.priors import DEFAULT, Priors
 from innerloop.types import Array
 
-# The information matrix is taken from this many observations at most.
-_INFORMATION_POINTS = 48
+# The information matrix is taken from so many observations, or from this part of many.
+_INFORMATION_POINTS, _INFORMATION_PART = 48, 0.2
 _LENGTHSCALE_BOUNDS = (1e-3, 1e3)
 _VARIANCE_BOUNDS = (1e-3, 1e3)
 _LARGEST_NOISE = 10.0
@@ -120,7 +120,8 @@ class LogPosterior:
         scaled up: information grows like their number.
         """
         n, (S, p) = len(self.values), theta.shape
-        few = self if n <= _INFORMATION_POINTS else self.subset(_INFORMATION_POINTS)
+        size = max(_INFORMATION_POINTS, round(_INFORMATION_PART * n))
+        few = self if n <= size else self.subset(size)
         m, G = len(few.values), self.scales
         parameters = np.exp(theta)
         units = few.kernel.stretch / parameters[:, :G]

@@ -21,7 +21,7 @@ import pytest
 
 from commands import INNERLOOP
 from innerloop import InputError, Integer, Real, Space
-from innerloop.cli.studies import summary_of
+from innerloop.cli.views import summary_of
 from innerloop.errors import StorageError
 from innerloop.optimizer.goals import Goals
 from innerloop.studies.create import create_study

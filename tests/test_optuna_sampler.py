@@ -34,7 +34,7 @@ from innerloop.integrations.optuna_space import (  # noqa: E402
     parameter_of,
     searchable,
 )
-from innerloop.integrations.optuna_trials import PLAN  # noqa: E402
+from innerloop.integrations.trial_marks import PLAN  # noqa: E402
 
 HUB = Path(__file__).parents[1] / "docs" / "integrations" / "optunahub"
 optuna.logging.set_verbosity(optuna.logging.ERROR)

@@ -13,7 +13,7 @@ from innerloop.cli.options import STORAGE, STUDY
 from innerloop.cli.output import message
 
 if TYPE_CHECKING:
-    from innerloop.studies.study import Study
+    from innerloop.studies.view import StudyView
 
 
 def report(
@@ -24,12 +24,12 @@ def report(
     study: options.Study = STUDY,
 ) -> None:
     """Write a page about a study: what was tried, what was learned, what is next."""
-    from innerloop.cli.studies import open_study
+    from innerloop.cli.views import view
 
-    write(open_study(storage, study, writing=False), output)
+    write(view(storage, study), output)
 
 
-def write(study: Study, path: Path | str) -> None:
+def write(study: StudyView, path: Path | str) -> None:
     """Write the report of a study."""
     from innerloop.errors import StudyError
     from innerloop.report.report import write_report

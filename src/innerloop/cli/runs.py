@@ -99,7 +99,7 @@ def run_and_report(
 
 
 def _summarize(study: Study, ran: Ran, pace: Pace, seconds: float) -> None:
-    from innerloop.cli.studies import front_of, summary_of
+    from innerloop.cli.views import front_of, summary_of
 
     summary = summary_of(study)
     lost = f", {summary['lost']} lost" if summary["lost"] else ""

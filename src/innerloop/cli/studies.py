@@ -1,4 +1,4 @@
-"""Studies as the commands open and describe them."""
+"""Studies as the commands open them, to work on them."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any
 import optuna
 
 from innerloop.cli.options import Direction
-from innerloop.errors import InnerLoopError, InputError
-from innerloop.optimizer.goals import VALUE, Goals
+from innerloop.errors import InputError
+from innerloop.optimizer.goals import Goals
 from innerloop.space import toml
 from innerloop.space.space import Space
 from innerloop.studies.create import create_study
 from innerloop.studies.study import Study, open_study, studies_in
 
-__all__ = ["front_of", "open_study", "opened", "read_space", "studies_in", "summary_of"]
+__all__ = ["open_study", "opened", "read_space", "studies_in"]
 
 # Optuna's log repeats what the commands say.
 optuna.logging.set_verbosity(optuna.logging.CRITICAL)
@@ -54,36 +54,3 @@ def opened(
     goals, given = read_goals(space, way), read_space(space)
     way = None if goals is not None else way
     return create_study(url, name, space=given, direction=way, seed=seed, goals=goals)
-
-
-def front_of(study: Study) -> str:
-    """The front of several objectives in a few words; of one objective, whether there is any."""
-    number = len(study.front())
-    if not number:
-        complete = any(record.state == "complete" for record in study.records())
-        return "no trial is within all limits" if complete else "no trial is complete yet"
-    trials = f"a front of {number} trial{'s' if number > 1 else ''}"
-    if len(study.goals.objectives) == 1:
-        return trials
-    return f"{trials}, hypervolume {study.hypervolume():.6g}"
-
-
-def summary_of(study: Study) -> dict[str, Any]:
-    """Name, directions, how many trials there are of each kind, and the best value."""
-    records = study.records()
-    states = ["lost" if record.lost else record.state for record in records]
-    try:
-        best = study.best().value
-    except InnerLoopError:
-        best = None
-    return {
-        "name": study.name,
-        "direction": study.direction
-        if study.goals.names == (VALUE,)
-        else ", ".join(f"{way} {name}" for name, way in study.goals.objectives.items()),
-        "complete": states.count("complete"),
-        "failed": states.count("failed"),
-        "lost": states.count("lost"),
-        "running": states.count("running"),
-        "best": best,
-    }

@@ -14,7 +14,7 @@ from innerloop.cli.output import message, show
 
 if TYPE_CHECKING:
     from innerloop.studies.records import Record
-    from innerloop.studies.study import Study
+    from innerloop.studies.view import StudyView
 
 
 def ask(
@@ -109,10 +109,10 @@ def trials(
     form: options.Formatted = Format.table,
 ) -> None:
     """Print all trials of a study."""
-    from innerloop.cli.studies import open_study
+    from innerloop.cli.views import view
 
-    opened = open_study(storage, study, writing=False)
-    _show(opened, opened.records(), form)
+    seen = view(storage, study)
+    _show(seen, seen.records(), form)
 
 
 def best(
@@ -121,10 +121,10 @@ def best(
     form: options.Formatted = Format.table,
 ) -> None:
     """Print the trial with the best value, of those within all limits."""
-    from innerloop.cli.studies import open_study
+    from innerloop.cli.views import view
 
-    opened = open_study(storage, study, writing=False)
-    _show(opened, [opened.best()], form)
+    seen = view(storage, study)
+    _show(seen, [seen.best()], form)
 
 
 def front(
@@ -133,24 +133,24 @@ def front(
     form: options.Formatted = Format.table,
 ) -> None:
     """Print the trials within all limits that no other one beats in all objectives."""
-    from innerloop.cli.studies import front_of, open_study
+    from innerloop.cli.views import front_of, view
 
-    opened = open_study(storage, study, writing=False)
-    records = opened.front()
-    _show(opened, records, form)
-    message(front_of(opened))
+    seen = view(storage, study)
+    records = seen.front()
+    _show(seen, records, form)
+    message(front_of(seen))
 
 
-def _show(study: Study, records: Sequence[Record], form: Format) -> None:
+def _show(study: StudyView, records: Sequence[Record], form: Format) -> None:
     show(_rows(study, records, form), form, columns=("id", "state", *study.goals.names))
 
 
-def _rows(study: Study, records: Sequence[Record], form: Format) -> list[dict[str, Any]]:
+def _rows(study: StudyView, records: Sequence[Record], form: Format) -> list[dict[str, Any]]:
     """Records as plain data; what the model expected is in JSON only, tables being wide enough."""
     return [_row(study, record, form) for record in records]
 
 
-def _row(study: Study, record: Record, form: Format) -> dict[str, Any]:
+def _row(study: StudyView, record: Record, form: Format) -> dict[str, Any]:
     several = ("outcomes", "noise_sds", "feasible", "predictions")
     row, goals = record.to_dict(), study.goals
     if form is Format.json:
@@ -165,7 +165,7 @@ def _row(study: Study, record: Record, form: Format) -> dict[str, Any]:
 
 def studies(storage: options.Storage = STORAGE, form: options.Formatted = Format.table) -> None:
     """Print the studies of a database."""
-    from innerloop.cli.studies import studies_in, summary_of
+    from innerloop.cli.views import summary_of, views
 
-    summaries = [summary_of(study) for study in studies_in(storage)]
+    summaries = [summary_of(study) for study in views(storage)]
     show(summaries, form, columns=("name", "direction", "complete"))

@@ -16,7 +16,8 @@ from innerloop.errors import InputError
 from innerloop.integrations.optuna_learning import SharedLearning
 from innerloop.integrations.optuna_outcomes import TrialOutcome, goals_of, outcome_of
 from innerloop.integrations.optuna_space import internal, parameter_of
-from innerloop.integrations.optuna_trials import Known, is_lost, known_of
+from innerloop.integrations.optuna_trials import Known, known_of
+from innerloop.integrations.trial_marks import is_lost
 from innerloop.optimizer.goals import Goals
 from innerloop.optimizer.learn import Kinds
 from innerloop.optimizer.learned import Learned

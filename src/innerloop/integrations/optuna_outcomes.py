@@ -14,11 +14,9 @@ from typing import NamedTuple
 from optuna.study import StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 
+from innerloop.integrations.trial_marks import NOISE_SD, told_of
 from innerloop.optimizer.goals import Goals, OutcomeConstraint
 
-#: Attributes of a trial that was told several outcomes, before their names: numbers, and standard
-#: deviations of the noise in them.
-OUTCOME, NOISE_SD = "outcome:", "noise_sd:"
 # A constraint that fewer trials have says nothing yet of other places.
 _FEWEST_TO_MODEL = 2
 
@@ -82,23 +80,6 @@ class TrialOutcome(NamedTuple):
             The value.
         """
         return self.objectives[name] if name in self.objectives else self.constraints[name]
-
-
-def told_of(trial: FrozenTrial, goals: Goals, prefix: str = OUTCOME) -> dict[str, float]:
-    """What a trial of a study with goals was told so far.
-
-    Args:
-        trial: one of any state.
-        goals: those of its study.
-        prefix: `NOISE_SD` for the noise in it.
-
-    Returns:
-        Numbers by name; objectives also if something else than innerloop has told them.
-    """
-    values = trial.values if prefix == OUTCOME and trial.state != TrialState.FAIL else None
-    told = dict(zip(goals.objectives, values or (), strict=False))
-    kept = {name: trial.user_attrs.get(f"{prefix}{name}") for name in goals.names}
-    return {**told, **{name: float(each) for name, each in kept.items() if each is not None}}
 
 
 def outcome_of(trial: FrozenTrial, goals: Goals | None = None) -> TrialOutcome:

@@ -13,14 +13,9 @@ from optuna.trial import FrozenTrial, TrialState
 
 from innerloop.integrations.optuna_private import fixed_params_of, storage_of, trial_id_of
 from innerloop.integrations.optuna_space import searchable
+from innerloop.integrations.trial_marks import EXPECTED, PLAN
 from innerloop.optimizer.trials import Trial
 
-#: What was chosen for a trial, by name as the space knows it, before it asks for its parameters.
-PLAN = "innerloop:plan"
-#: What was expected of it, and how good the batch is that it belongs to.
-EXPECTED = "innerloop:expected"
-#: Marks a trial that was given up before there was an answer: it says nothing of its parameters.
-LOST = "innerloop:lost"
 # A trial that started no longer ago and has no parameters yet is about to get some.
 _ABOUT_TO_CHOOSE = datetime.timedelta(seconds=10)
 _MOST_ABOUT_TO_CHOOSE = 15
@@ -94,18 +89,6 @@ def expect(study: Study, trial: FrozenTrial, chosen: Trial) -> None:
         if chosen.predictions is not None:
             expected["predictions"] = plain["predictions"]
         storage_of(study).set_trial_system_attr(trial_id_of(trial), EXPECTED, expected)
-
-
-def is_lost(trial: FrozenTrial) -> bool:
-    """Whether a trial was given up before its target had an answer.
-
-    Args:
-        trial: one of any state.
-
-    Returns:
-        Whether it says nothing of its parameters.
-    """
-    return trial.state == TrialState.FAIL and bool(trial.system_attrs.get(LOST))
 
 
 def complete(trials: Iterable[FrozenTrial]) -> list[FrozenTrial]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -19,28 +18,21 @@ from optuna.storages import RDBStorage
 from optuna.study import StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 
-from innerloop.errors import InputError, StudyError
-from innerloop.integrations.optuna_outcomes import NOISE_SD, OUTCOME
+from innerloop.errors import InputError
 from innerloop.integrations.optuna_private import set_constraints_once, set_trial_user_attrs_once
-from innerloop.integrations.optuna_trials import LOST
-from innerloop.optimizer.goals import Goals
+from innerloop.integrations.trial_marks import LOST, NOISE_SD, OUTCOME
 from innerloop.optimizer.trials import as_number, check_names, with_outcomes
-from innerloop.space.space import Space
 from innerloop.studies.records import ERROR, Record, record_of, trial_of
 from innerloop.studies.storage import storage_errors
+from innerloop.studies.view import StudyView
 
-#: The attribute of a study that has its settings, and the version of these: studies with goals of
-#: their own have the second one, which an earlier innerloop refuses.
-ATTRIBUTE, VERSION = "innerloop", 2
 _LONGEST_ERROR = 2000
 # Databases do not look for numbers that their columns cannot hold.
 _LARGEST_NUMBER = 2**31 - 1
 
 
-class Book:
+class Book(StudyView):
     """The trials of a study of Optuna's, with the space that they come from and their goals.
-
-    Its `space` and `seed` are None if it was made by something else and has no space yet.
 
     Args:
         storage: the database.
@@ -51,36 +43,21 @@ class Book:
 
     def __init__(self, storage: RDBStorage, name: str, url: str) -> None:
         self.optuna, self.url = optuna.load_study(study_name=name, storage=storage), url
+        super().__init__(name, directions_of(self.optuna), self.optuna.user_attrs)
         self._storage = storage
         self._keys: dict[int, int] = {}  # ids which the database has for trials
-        settings = self.optuna.user_attrs.get(ATTRIBUTE) or {}
-        if settings.get("version", VERSION) > VERSION:
-            raise StudyError(f"study {self.name!r} was written by a newer innerloop")
-        table = settings.get("space")
-        self.space = None if table is None else Space.from_dict(table)
-        self.seed: int | None = settings.get("seed")
-        self.goals = goals_of(self.optuna, settings)
 
-    @property
-    def name(self) -> str:
-        """Its name in the database."""
-        return self.optuna.study_name
+    def stored_trials(self, *states: TrialState) -> list[FrozenTrial]:
+        """Trials in the order of their ids.
 
-    @property
-    def direction(self) -> str:
-        """ "minimize" or "maximize", of the first objective."""
-        return next(iter(self.goals.objectives.values()))
+        Args:
+            states: those that are wanted; all, if none is given.
 
-    def records(self) -> list[Record]:
-        """All trials, in the order of their ids."""
-        records = [record_of(trial, self.space, self.goals) for trial in self._trials()]
-        if not self.goals.constraints:
-            return records
-        feasible = self.goals.feasible
-        return [
-            replace(each, feasible=feasible(each, records)) if each.state == "complete" else each
-            for each in records
-        ]
+        Returns:
+            The trials.
+        """
+        with storage_errors(self.url):
+            return self.optuna.get_trials(deepcopy=False, states=states or None)
 
     def tell(self, trial: int, told: Any) -> Record:
         """Tell what came of a trial, which is kept from now on.
@@ -176,7 +153,7 @@ class Book:
     def _finish_told(self) -> None:
         """Finish what processes were about to finish when they ended."""
         names = set(self.goals.names)
-        for trial in self._trials(TrialState.RUNNING):
+        for trial in self.stored_trials(TrialState.RUNNING):
             if names <= record_of(trial, None, self.goals).outcomes.keys():
                 with suppress(InputError):  # another process was faster
                     self._finish_if_told(trial.number)
@@ -186,7 +163,7 @@ class Book:
     def _limit_all(self) -> None:
         """Let Optuna know of all limits that are known by now."""
         names = {each.name for each in self.goals.constraints}
-        for trial in self._trials(TrialState.COMPLETE):
+        for trial in self.stored_trials(TrialState.COMPLETE):
             if not names <= trial.constraints.keys():
                 self._limit(record_of(trial, None, self.goals))
 
@@ -230,31 +207,6 @@ class Book:
                 except KeyError as error:
                     raise missing from error
         return self._keys[trial]
-
-    def _trials(self, *states: TrialState) -> list[FrozenTrial]:
-        with storage_errors(self.url):
-            return self.optuna.get_trials(deepcopy=False, states=states or None)
-
-
-def goals_of(study: optuna.Study, settings: Mapping[str, Any]) -> Goals:
-    """What is wanted of the trials of a study.
-
-    Args:
-        study: the study.
-        settings: those that innerloop keeps in it, if there are any.
-
-    Returns:
-        Its goals; a StudyError if it has several objectives without names.
-    """
-    if settings.get("goals") is not None:
-        return Goals.of(**settings["goals"])
-    directions = directions_of(study)
-    if len(directions) > 1:
-        raise StudyError(
-            f"study {study.study_name!r} has {len(directions)} objectives without names: give "
-            "--space with a file that has them in its table [objectives]"
-        )
-    return Goals.of(None, direction=directions[0])
 
 
 def directions_of(study: optuna.Study) -> list[str]:

@@ -17,10 +17,11 @@ from innerloop.errors import StudyError
 from innerloop.integrations.optuna_private import set_user_attr_once
 from innerloop.optimizer.goals import Goals
 from innerloop.space.space import Space
-from innerloop.studies.book import ATTRIBUTE, VERSION, directions_of, goals_of
+from innerloop.studies.book import directions_of
 from innerloop.studies.records import Record
 from innerloop.studies.storage import open_storage, storage_errors
 from innerloop.studies.study import Study, open_study
+from innerloop.studies.view import ATTRIBUTE, VERSION, goals_of
 
 _WAYS = {"minimize": StudyDirection.MINIMIZE, "maximize": StudyDirection.MAXIMIZE}
 _LONGEST_NAME = 200
@@ -78,7 +79,7 @@ def _adopt(
     drawn = secrets.randbits(32) if seed is None else seed
     settings = {"version": 1, "space": space.to_dict(), "seed": drawn}
     if goals is None:
-        goals_of(study, settings)
+        goals_of(name, directions_of(study), settings)
         set_user_attr_once(storage, number, ATTRIBUTE, settings)
         return
     if directions_of(study) != list(goals.objectives.values()):

@@ -10,12 +10,12 @@ from innerloop.optimizer.goals import VALUE
 from innerloop.optimizer.optimizer import Optimizer
 from innerloop.optimizer.trials import Trial
 from innerloop.studies.records import Record
-from innerloop.studies.study import Study
+from innerloop.studies.view import StudyView
 
 _STATES = {"complete": "complete", "running": "pending", "failed": "failed"}
 
 
-def optimizer_of(study: Study) -> Optimizer:
+def optimizer_of(study: StudyView) -> Optimizer:
     """An optimizer that knows the trials of a study.
 
     Trials that were pruned, are not in the space, or have no params yet are left out.
@@ -43,7 +43,7 @@ def optimizer_of(study: Study) -> Optimizer:
     return optimizer
 
 
-def _without_trials(study: Study) -> Optimizer:
+def _without_trials(study: StudyView) -> Optimizer:
     assert study.space is not None
     if study.goals.names == (VALUE,):
         return Optimizer(study.space, direction=study.direction, seed=study.seed)

@@ -8,10 +8,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from optuna.trial import FrozenTrial, TrialState
-
-from innerloop.integrations.optuna_outcomes import NOISE_SD, told_of
-from innerloop.integrations.optuna_trials import EXPECTED, is_lost
+from innerloop.integrations.trial_marks import EXPECTED, NOISE_SD, StoredTrial, is_lost, told_of
 from innerloop.optimizer.goals import Goals
 from innerloop.optimizer.trials import Trial
 from innerloop.space.parameters import Parameter
@@ -20,11 +17,11 @@ from innerloop.space.space import Space
 #: Attributes of a trial: who runs it, and why it failed.
 OWNER, ERROR = "innerloop:owner", "error"
 _STATES = {
-    TrialState.RUNNING: "running",
-    TrialState.WAITING: "waiting",
-    TrialState.COMPLETE: "complete",
-    TrialState.PRUNED: "pruned",
-    TrialState.FAIL: "failed",
+    "RUNNING": "running",
+    "WAITING": "waiting",
+    "COMPLETE": "complete",
+    "PRUNED": "pruned",
+    "FAIL": "failed",
 }
 
 
@@ -74,7 +71,7 @@ class Record:
         return self.state in ("complete", "pruned", "failed") and not self.lost
 
 
-def record_of(trial: FrozenTrial, space: Space | None, goals: Goals) -> Record:
+def record_of(trial: StoredTrial, space: Space | None, goals: Goals) -> Record:
     """A trial of Optuna's as plain data.
 
     Args:
@@ -85,12 +82,13 @@ def record_of(trial: FrozenTrial, space: Space | None, goals: Goals) -> Record:
     Returns:
         The trial, with the values that the space fixes; whether it is feasible is left open.
     """
-    failed = trial.state == TrialState.FAIL
+    state = _STATES[trial.state.name]
+    failed = state == "failed"
     expected = trial.system_attrs.get(EXPECTED) or {}
     error = trial.user_attrs.get(ERROR)
     return Record(
         id=trial.number,
-        state=_STATES[trial.state],
+        state=state,
         value=trial.values[0]
         if trial.values and not failed and len(goals.objectives) == 1
         else None,

@@ -1,4 +1,4 @@
-"""A study in a database: its trials asked, shared by processes, and the best of them."""
+"""A study in a database: its trials asked, and shared by processes."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ from innerloop.errors import InputError, StudyError
 from innerloop.integrations.optuna_private import begin_trial, trial_id_of
 from innerloop.integrations.optuna_space import take
 from innerloop.space.space import Space
-from innerloop.studies.book import ATTRIBUTE, Book
+from innerloop.studies.book import Book
 from innerloop.studies.owners import is_dead, this_process
 from innerloop.studies.records import OWNER, Record, record_of
 from innerloop.studies.storage import open_storage, storage_errors
+from innerloop.studies.view import ATTRIBUTE
 
 if TYPE_CHECKING:
     from innerloop.integrations.optuna import InnerLoopSampler
@@ -36,30 +37,6 @@ class Study(Book):
     def __init__(self, storage: RDBStorage, name: str, url: str) -> None:
         super().__init__(storage, name, url)
         self._sampler: InnerLoopSampler | None = None
-
-    def best(self) -> Record:
-        """The complete trial with the best value within all limits, the first one of several."""
-        if len(self.goals.objectives) > 1:
-            raise StudyError(
-                f"study {self.name!r} has several objectives and no best trial: "
-                "'innerloop front' prints those that no other one beats"
-            )
-        complete = [r for r in self.records() if r.state == "complete" and r.value is not None]
-        if not complete:
-            raise StudyError(f"study {self.name!r} has no trial with a value yet")
-        feasible = [record for record in complete if record.feasible is not False]
-        if not feasible:
-            raise StudyError(f"study {self.name!r} has no trial within all limits yet")
-        sign = -1.0 if self.direction == "maximize" else 1.0
-        return min(feasible, key=lambda record: sign * (record.value or 0.0))
-
-    def front(self) -> tuple[Record, ...]:
-        """Complete trials within all limits that no other one beats in all objectives."""
-        return self.goals.front(self.records())
-
-    def hypervolume(self) -> float:
-        """The volume between the front of several objectives and the reference."""
-        return self.goals.hypervolume(self.records())
 
     def ask(self) -> Record:
         """A new trial that this process runs."""
@@ -92,7 +69,7 @@ class Study(Book):
         if not self.goals.is_plain:
             self._finish_told()
         buried = []
-        for trial in self._trials():
+        for trial in self.stored_trials():
             owner = trial.system_attrs.get(OWNER)
             if trial.state == TrialState.RUNNING and owner and is_dead(owner):
                 try:
@@ -104,7 +81,7 @@ class Study(Book):
 
     def in_progress(self) -> int:
         """How many trials are run by some process that is not known to have ended."""
-        return sum(_is_run(trial) for trial in self._trials(TrialState.RUNNING))
+        return sum(_is_run(trial) for trial in self.stored_trials(TrialState.RUNNING))
 
     def is_surplus(self, trial: int, total: int) -> bool:
         """Whether enough trials have begun before one.
@@ -117,7 +94,7 @@ class Study(Book):
             Whether it need not be run.
         """
         ahead = 0
-        for each in self._trials():
+        for each in self.stored_trials():
             counts = record_of(each, None, self.goals).counts
             begun = each.number < trial and _is_run(each)
             ahead += counts or begun

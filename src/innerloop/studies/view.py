@@ -1,0 +1,106 @@
+"""A study to look at: its space and goals, its trials as plain data, the best and the front."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from innerloop.errors import StudyError
+from innerloop.integrations.trial_marks import StoredTrial
+from innerloop.optimizer.goals import Goals
+from innerloop.space.space import Space
+from innerloop.studies.records import Record, record_of
+
+#: The attribute of a study that has its settings, and the version of these: studies with goals of
+#: their own have the second one, which an earlier innerloop refuses.
+ATTRIBUTE, VERSION = "innerloop", 2
+
+
+class StudyView(ABC):
+    """A study, however its trials are read.
+
+    Its `space` and `seed` are None if it was made by something else and has no space yet.
+
+    Args:
+        name: its name.
+        directions: "minimize" or "maximize" for each objective; a StudyError if there are several
+            without names.
+        attributes: those that the study has in its database.
+    """
+
+    def __init__(self, name: str, directions: Sequence[str], attributes: Mapping[str, Any]) -> None:
+        self.name = name
+        settings = attributes.get(ATTRIBUTE) or {}
+        if settings.get("version", VERSION) > VERSION:
+            raise StudyError(f"study {name!r} was written by a newer innerloop")
+        table = settings.get("space")
+        self.space = None if table is None else Space.from_dict(table)
+        self.seed: int | None = settings.get("seed")
+        self.goals = goals_of(name, directions, settings)
+
+    @abstractmethod
+    def stored_trials(self) -> Sequence[StoredTrial]:
+        """All trials as they are stored, in the order of their ids."""
+
+    @property
+    def direction(self) -> str:
+        """ "minimize" or "maximize", of the first objective."""
+        return next(iter(self.goals.objectives.values()))
+
+    def records(self) -> list[Record]:
+        """All trials, in the order of their ids."""
+        records = [record_of(trial, self.space, self.goals) for trial in self.stored_trials()]
+        if not self.goals.constraints:
+            return records
+        feasible = self.goals.feasible
+        return [
+            replace(each, feasible=feasible(each, records)) if each.state == "complete" else each
+            for each in records
+        ]
+
+    def best(self) -> Record:
+        """The complete trial with the best value within all limits, the first one of several."""
+        if len(self.goals.objectives) > 1:
+            raise StudyError(
+                f"study {self.name!r} has several objectives and no best trial: "
+                "'innerloop front' prints those that no other one beats"
+            )
+        complete = [r for r in self.records() if r.state == "complete" and r.value is not None]
+        if not complete:
+            raise StudyError(f"study {self.name!r} has no trial with a value yet")
+        feasible = [record for record in complete if record.feasible is not False]
+        if not feasible:
+            raise StudyError(f"study {self.name!r} has no trial within all limits yet")
+        sign = -1.0 if self.direction == "maximize" else 1.0
+        return min(feasible, key=lambda record: sign * (record.value or 0.0))
+
+    def front(self) -> tuple[Record, ...]:
+        """Complete trials within all limits that no other one beats in all objectives."""
+        return self.goals.front(self.records())
+
+    def hypervolume(self) -> float:
+        """The volume between the front of several objectives and the reference."""
+        return self.goals.hypervolume(self.records())
+
+
+def goals_of(name: str, directions: Sequence[str], settings: Mapping[str, Any]) -> Goals:
+    """What is wanted of the trials of a study.
+
+    Args:
+        name: that of the study.
+        directions: "minimize" or "maximize" for each objective.
+        settings: those that innerloop keeps in it, if there are any.
+
+    Returns:
+        Its goals; a StudyError if it has several objectives without names.
+    """
+    if settings.get("goals") is not None:
+        return Goals.of(**settings["goals"])
+    if len(directions) > 1:
+        raise StudyError(
+            f"study {name!r} has {len(directions)} objectives without names: give "
+            "--space with a file that has them in its table [objectives]"
+        )
+    return Goals.of(None, direction=directions[0])

@@ -10,7 +10,7 @@ import innerloop as il
 from innerloop.optimizer.learn import learn
 from innerloop.optimizer.results import Results
 from innerloop.surrogate.log_posterior import LogPosterior
-from innerloop.surrogate.quasi_newton import Descents, advance
+from innerloop.surrogate.quasi_newton import Descents, Found, advance
 from innerloop.surrogate.screening import Screening
 
 
@@ -48,11 +48,43 @@ def test_gradient_and_information(kernel, priors, seed, d):
     objective = LogPosterior(X - X.mean(0), (y - y.mean()) / y.std(), kernel, None, priors, 1e-8)
     rng = np.random.default_rng(seed)
     theta = objective.prior_center + 0.3 * rng.standard_normal((2, d + 2))
-    _, grads, _ = objective.evaluate(theta)
+    grads = objective.evaluate(theta).grads
     for row, grad in zip(theta, grads, strict=True):
         numerical = approx_fprime(row, lambda t: objective.evaluate(t[None])[0][0], 1e-7)
         np.testing.assert_allclose(grad, numerical, rtol=1e-4, atol=1e-4 * np.abs(grad).max())
     assert np.linalg.eigvalsh(objective.information(theta)).min() > -1e-9
+
+
+@pytest.mark.parametrize("known", [False, True])
+@pytest.mark.parametrize("groups", [None, [0, 1, 1, 0]])
+@pytest.mark.parametrize("kernel", [il.Matern52, il.Matern32, il.SquaredExponential])
+def test_average_information_is_that_of_its_definition(kernel, groups, known):
+    X, y = sample(70, 4, 3, kernel=kernel)
+    shared = None if groups is None else np.array(groups)
+    columns = np.arange(4) if shared is None else shared
+    noise = np.linspace(0.01, 0.1, 70) if known else None
+    objective = LogPosterior(X - X.mean(0), y, kernel, noise, il.Priors(), 1e-8, shared)
+    rng = np.random.default_rng(0)
+    theta = objective.prior_center + 0.3 * rng.standard_normal((2, len(objective.bounds)))
+    found, G = objective.evaluate(theta, with_curvature=True), objective.scales
+    plain = objective.evaluate(theta)
+    assert plain.hessians is None
+    for ours, same in zip(found[:3], plain[:3], strict=True):
+        np.testing.assert_allclose(ours, same, rtol=1e-12)
+
+    def covariance(row):
+        parameters = np.exp(row)
+        added = noise if known else parameters[-1]
+        return kernel(parameters[:G][columns], parameters[G])(X, X) + added * np.eye(70)
+
+    for row, mean, hessian in zip(theta, found.notes, found.hessians, strict=True):
+        alpha = np.linalg.solve(covariance(row), y - mean)
+        shifts = 1e-5 * np.eye(len(row))
+        tangents = [(covariance(row + s) - covariance(row - s)) @ alpha / 2e-5 for s in shifts]
+        T = np.array(tangents).T
+        expected = 0.5 * T.T @ np.linalg.solve(covariance(row), T)
+        expected += np.diag(objective.prior_precision)
+        np.testing.assert_allclose(hessian, expected, rtol=1e-5, atol=1e-6 * expected.max())
 
 
 @pytest.mark.parametrize("priors", [il.Priors(), None])
@@ -219,13 +251,13 @@ def quadratic(scale, A, center):
     def function(x):
         offset = x - center
         slopes = offset @ A
-        return 0.5 * scale * np.vecdot(offset, slopes), scale * slopes, np.zeros(len(x))
+        return Found(0.5 * scale * np.vecdot(offset, slopes), scale * slopes, np.zeros(len(x)))
 
     return function
 
 
 def search(function, x, curvatures, bounds, tolerance):
-    values, grads, notes = function(x)
+    values, grads, notes, _ = function(x)
     ended = np.zeros(len(x), dtype=bool)
     start = Descents(x, values, grads, notes, curvatures, ended)
     return advance(function, start, bounds, tolerance=tolerance)
@@ -250,6 +282,23 @@ def test_searches_end_at_the_minimum_within_bounds(seed, p):
     np.testing.assert_allclose(end.values, best.fun, rtol=1e-5, atol=1e-6)
 
 
+def test_known_curvature_is_used_in_place_of_what_is_given():
+    A, center = np.array([[2.0, 0.6], [0.6, 1.0]]), np.array([0.3, -0.2])
+    learned, calls = quadratic(1.0, A, center), []
+
+    def function(x):
+        calls.append(x)
+        return learned(x)._replace(hessians=np.repeat(A[None], len(x), axis=0))
+
+    bounds = np.array([[-1.0, 1.0]] * 2)
+    end = search(
+        function, np.full((3, 2), 0.9), 50.0 * np.eye(2)[None].repeat(3, axis=0), bounds, 0
+    )
+    np.testing.assert_allclose(end.x, np.repeat(center[None], 3, axis=0), atol=1e-3)
+    # The first step is that of the matrix given, the second one ends where the curvature says.
+    np.testing.assert_allclose(calls[2], np.repeat(center[None], 3, axis=0), atol=3e-3)
+
+
 @pytest.mark.parametrize("scale", [0.0, 1e-320, 1e-200, 1e-100, 1e100, 1e150])
 @pytest.mark.parametrize("curvature", [0.0, 1e-200, 1.0, 1e100])
 def test_searches_stay_finite_where_products_underflow_or_overflow(scale, curvature):
@@ -266,9 +315,9 @@ def evaluated(monkeypatch):
     """How many observations each evaluation was of."""
     sizes, evaluate = [], LogPosterior.evaluate
 
-    def recorded(self, theta):
+    def recorded(self, theta, **options):
         sizes.append(len(self.values))
-        return evaluate(self, theta)
+        return evaluate(self, theta, **options)
 
     monkeypatch.setattr(LogPosterior, "evaluate", recorded)
     return sizes
@@ -322,7 +371,7 @@ def test_gradient_of_shared_lengthscales(n):
         X - X.mean(0), (y - y.mean()) / y.std(), il.Matern52, None, il.Priors(), 1e-8, groups
     )
     theta = objective.prior_center + 0.3 * np.random.default_rng(0).standard_normal((2, 5))
-    _, grads, _ = objective.evaluate(theta)
+    grads = objective.evaluate(theta).grads
     for row, grad in zip(theta, grads, strict=True):
         numerical = approx_fprime(row, lambda t: objective.evaluate(t[None])[0][0], 1e-7)
         np.testing.assert_allclose(grad, numerical, rtol=1e-4, atol=1e-4 * np.abs(grad).max())

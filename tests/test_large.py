@@ -114,12 +114,12 @@ def test_a_fit_on_many_is_about_as_probable_as_a_full_one():
     objective = LogPosterior(centred, y, il.Matern52, None, DEFAULT, 1e-8)
 
     def loss(theta):
-        value, gradient, _ = objective.evaluate(theta[None])
-        return value[0], gradient[0]
+        found = objective.evaluate(theta[None])
+        return found.values[0], found.grads[0]
 
     theta = np.log([*gp.kernel.lengthscales, gp.kernel.variance, gp.noise])
     best = minimize(loss, theta, jac=True, method="L-BFGS-B", bounds=objective.bounds)
-    assert loss(theta)[0] <= best.fun + 0.01 * len(y)
+    assert loss(theta)[0] <= best.fun + 0.5
 
 
 @pytest.fixture

@@ -23,7 +23,7 @@ from innerloop import linalg
 from innerloop.surrogate.expectation_propagation import Sites, evidence
 from innerloop.surrogate.gaussian_process import GaussianProcess, Posterior
 from innerloop.surrogate.kernels import SquaredExponential
-from innerloop.surrogate.quasi_newton import Descents, advance
+from innerloop.surrogate.quasi_newton import Descents, Found, advance
 from innerloop.types import Array
 
 # The prior of rates, 1 / lengthscales: a Cauchy density of this scale. A coordinate that has no say
@@ -185,12 +185,12 @@ def _learned(seen: _Evaluations, few: _Evaluations) -> tuple[_Prior, Sites | Non
     """The most probable prior, and about its sites; the search starts from the best for a few."""
     d = seen.points.shape[1]
     starts = _starts(d)
-    screened, _, _ = _Objective(few)(starts, _ROUGHLY)
-    x = starts[[int(np.argmin(screened))]]
+    screened = _Objective(few)(starts, _ROUGHLY)
+    x = starts[[int(np.argmin(screened.values))]]
     objective = _Objective(seen)
     ends = advance(
         objective,
-        Descents(x, *objective(x), np.eye(d + 2)[None], np.zeros(1, dtype=np.bool_)),
+        Descents(x, *objective(x)[:3], np.eye(d + 2)[None], np.zeros(1, dtype=np.bool_)),
         np.concatenate([np.log([_RATES] * d + [_VARIANCES]), [_MEANS]]),
         evaluations=_STEPS,
         tolerance=_TOLERANCE,
@@ -220,7 +220,7 @@ class _Objective:
         self._squares = (differences**2).reshape(n * n, -1).T.copy()
         self._last: tuple[Array, Sites] | None = None
 
-    def __call__(self, theta: Array, tolerance: float = _SEARCHING) -> tuple[Array, Array, Array]:
+    def __call__(self, theta: Array, tolerance: float = _SEARCHING) -> Found:
         """Values (S,), gradients (S, d + 2), and nothing of note (S,)."""
         S, n, d = len(theta), len(self._signs), theta.shape[1] - 2
         weights, log_variance, mean = np.exp(2.0 * theta[:, :d]), theta[:, d], theta[:, d + 1]
@@ -232,7 +232,7 @@ class _Objective:
         grad[:, :d] = -weights * (by_log_K @ self._squares.T)
         grad[:, d], grad[:, d + 1] = by_log_K.sum(axis=1), found.d_mean
         value, slope = _log_density(theta)
-        return -(found.log + value), -(grad + slope), np.zeros(S)
+        return Found(-(found.log + value), -(grad + slope), np.zeros(S))
 
     def start(self, theta: Array) -> Sites | None:
         """The last sites of the closest theta, if there are any."""

@@ -21,7 +21,7 @@ from innerloop.surrogate.gaussian_process import GaussianProcess
 from innerloop.surrogate.kernels import Kernel, Matern52
 from innerloop.surrogate.log_posterior import LogPosterior
 from innerloop.surrogate.priors import DEFAULT, Priors
-from innerloop.surrogate.quasi_newton import Descents, advance
+from innerloop.surrogate.quasi_newton import Descents, Found, advance
 from innerloop.types import Array
 
 # A cold fit looks around on half of the observations, but on so many at least and at most.
@@ -201,20 +201,23 @@ def _is_affordable(objective: LogPosterior, x: Array, limit: _Limit) -> bool:
 
 def _race(objective: LogPosterior, x: Array, tolerance: float, limit: _Limit) -> _End:
     """The best end of searches from several places (S, p), given up once they fall behind."""
-    slowest = 0.0
+    slowest, n = 0.0, len(objective.values)
 
-    def function(theta: Array) -> tuple[Array, Array, Array]:
+    def function(theta: Array) -> Found:
         nonlocal slowest
         began = time.perf_counter()
-        found = objective.evaluate(theta)
+        found = objective.evaluate(theta, with_curvature=n > _LARGEST_RACE)
         slowest = max(slowest, (time.perf_counter() - began) / len(theta))
         return found
 
-    values, grads, means = function(x)
-    rows = _ahead(values, x, *_RACE[0])
-    x, ended = x[rows], np.zeros(len(rows), dtype=np.bool_)
-    descents = Descents(x, values[rows], grads[rows], means[rows], objective.information(x), ended)
-    for (margin, most), evaluations in zip(_RACE, _allowed(len(objective.values)), strict=True):
+    found = function(x)
+    rows = _ahead(found.values, x, *_RACE[0])
+    x, (values, grads, means, hessians) = x[rows], found.only(rows)
+    if hessians is None:
+        hessians = objective.information(x)
+    ended = np.zeros(len(rows), dtype=np.bool_)
+    descents = Descents(x, values, grads, means, hessians, ended)
+    for (margin, most), evaluations in zip(_RACE, _allowed(n), strict=True):
         descents = advance(
             function,
             descents.only(_ahead(descents.values, descents.x, margin, most)),

@@ -15,10 +15,11 @@ from numpy.typing import NDArray
 from innerloop import linalg
 from innerloop.surrogate.kernels import Kernel, ScaledPoints, squared_distances
 from innerloop.surrogate.priors import DEFAULT, Priors
+from innerloop.surrogate.quasi_newton import Found
 from innerloop.types import Array
 
-# The information matrix is taken from so many observations, or from this part of many.
-_INFORMATION_POINTS, _INFORMATION_PART = 48, 0.2
+# The information matrix is taken from so many observations at most.
+_INFORMATION_POINTS = 48
 _LENGTHSCALE_BOUNDS = (1e-3, 1e3)
 _VARIANCE_BOUNDS = (1e-3, 1e3)
 _LARGEST_NOISE = 10.0
@@ -120,8 +121,7 @@ class LogPosterior:
         scaled up: information grows like their number.
         """
         n, (S, p) = len(self.values), theta.shape
-        size = max(_INFORMATION_POINTS, round(_INFORMATION_PART * n))
-        few = self if n <= size else self.subset(size)
+        few = self if n <= _INFORMATION_POINTS else self.subset(_INFORMATION_POINTS)
         m, G = len(few.values), self.scales
         parameters = np.exp(theta)
         units = few.kernel.stretch / parameters[:, :G]
@@ -145,14 +145,15 @@ class LogPosterior:
         expected: Array = (0.5 * n / m) * (flat @ flipped.swapaxes(1, 2))
         return expected + np.diag(self.prior_precision)
 
-    def evaluate(self, theta: Array) -> tuple[Array, Array, Array]:
-        """Values (S,), gradients (S, p) and profiled means (S,) at theta (S, p).
+    def evaluate(self, theta: Array, *, with_curvature: bool = False) -> Found:
+        """Values (S,), gradients (S, p) and, as notes, profiled means (S,) at theta (S, p).
 
         The likelihood is eq. 2.30 of Rasmussen and Williams (2006), its gradient eq. 5.9,
 
             d/dtheta_i -log p(y | X) = 1/2 tr (K^-1 - alpha alpha^T) K_i,   alpha = K^-1 (y - mean)
 
         at the mean that is best given theta, 1^T K^-1 y / (1^T K^-1 1 + precision of its prior).
+        The curvature is the average information, which costs little beside the factorization.
         """
         n, G = len(self.values), self.scales
         parameters = np.exp(theta)
@@ -171,6 +172,13 @@ class LogPosterior:
         alpha = (inverses @ residuals[:, :, None])[:, :, 0]
         values = 0.5 * (np.vecdot(residuals, alpha) + log_determinants + n * np.log(2.0 * np.pi))
         values += 0.5 * self.mean_precision * means**2
+        hessians = None
+        if with_curvature:
+            a, slope = alpha[:, :, None], pullback(np.full_like(K, -2.0))
+            slope *= variances[:, None, None]
+            of_noise = np.atleast_2d(noise)[:, :, None] * a
+            tangents = [self._along_lengthscales(a, slope, units), covariance @ a, of_noise]
+            hessians = self._average_information(np.concatenate(tangents, axis=2), inverses)
 
         # Twice d value / d K, the mean being at its optimum.
         d_K = inverses
@@ -185,7 +193,33 @@ class LogPosterior:
         grads[:, :G] = -(variances[:, None] * units**2) * moments
         offset = theta - self.prior_center
         pull = self.prior_precision * offset
-        return values + 0.5 * np.vecdot(offset, pull), grads + pull, means
+        return Found(values + 0.5 * np.vecdot(offset, pull), grads + pull, means, hessians)
+
+    def _along_lengthscales(self, a: Array, slope: Array, units: Array) -> Array:
+        """K_g a for the derivatives with respect to log lengthscales, and a (S, n, 1): (S, n, G).
+
+        K_g is `slope` (S, n, n) times the squared distances of group g in units (S, G), and
+
+            sum_j s_ij (x_i - x_j)^2 a_j = x_i^2 (S a)_i - 2 x_i (S x a)_i + (S x^2 a)_i
+        """
+        x = self.points
+        products = slope @ np.concatenate([a, x * a, x**2 * a], axis=2)
+        plain, linear, square = np.split(products, [1, 1 + x.shape[1]], axis=2)
+        moved = x**2 * plain - 2.0 * x * linear + square
+        grouped: Array = moved if self.members is None else moved @ self.members.T
+        return grouped * (units**2)[:, None, :]
+
+    def _average_information(self, tangents: Array, inverses: Array) -> Array:
+        """Curvature from products of derivatives, K_i alpha (S, n, G + 2), and K^-1: (S, p, p).
+
+            1/2 alpha^T K_i K^-1 K_j alpha
+
+        the average of observed and expected information (Gilmour, Thompson and Cullis 1995), and
+        the curvature of the priors.
+        """
+        known = tangents[:, :, : self.bounds.shape[0]]
+        information: Array = 0.5 * known.swapaxes(1, 2) @ (inverses @ known)
+        return information + np.diag(self.prior_precision)
 
     def _distances(self, units: Array) -> Array:
         """Squared distances of all points in units (S, G): (S, n, n)."""

@@ -4,7 +4,8 @@ A dense BFGS method (Nocedal and Wright 2006, chapter 6) that starts from a give
 of the identity, and keeps parameters within a box by projection; several searches go on in
 lockstep. Hyperparameter fits use it: their expected information matrix is so good a first guess
 that a fit takes a third of the evaluations that L-BFGS-B needs, which has to learn the same
-matrix step by step.
+matrix step by step. Where a function gives its curvature at every point, nothing is learned: this
+is then Newton's method.
 """
 
 from __future__ import annotations
@@ -17,9 +18,6 @@ from numpy.typing import NDArray
 
 from innerloop.types import Array
 
-# Points (S, p) to values (S,), gradients (S, p), and something to note about each (S,).
-_Function = Callable[[Array], tuple[Array, Array, Array]]
-
 _SUFFICIENT_DECREASE = 1e-4
 _LONGEST_STEP = 2.0
 _SHORTEST_FRACTION = 1e-6
@@ -27,6 +25,29 @@ _SHORTEST_FRACTION = 1e-6
 _LEAST_CURVATURE, _LEAST_SHARE = 1e-3, 1e-10
 # A smaller product of a step with its curvature is rounding error, and may underflow.
 _SMALLEST_PRODUCT = 1e-250
+
+
+class Found(NamedTuple):
+    """What a function says of points (S, p).
+
+    Args:
+        values: (S,).
+        grads: (S, p).
+        notes: (S,), something to keep with each.
+        hessians: (S, p, p), symmetric positive semi-definite curvature; None to have it learned
+            from gradients.
+    """
+
+    values: Array
+    grads: Array
+    notes: Array
+    hessians: Array | None = None
+
+    def only(self, rows: NDArray[np.intp]) -> Found:
+        """Some of the points."""
+        values, grads, notes, hessians = self
+        known = None if hessians is None else hessians[rows]
+        return Found(values[rows], grads[rows], notes[rows], known)
 
 
 class Descents(NamedTuple):
@@ -57,7 +78,7 @@ class Descents(NamedTuple):
 
 
 def advance(
-    function: _Function,
+    function: Callable[[Array], Found],
     descents: Descents,
     bounds: Array,
     *,
@@ -71,7 +92,7 @@ def advance(
     eq. 3.4, with c_1 = 1e-4), and shortened by interpolation if they do not (section 3.5).
 
     Args:
-        function: takes points (S, p) to values (S,), gradients (S, p) and notes (S,).
+        function: takes points (S, p) to what it finds there.
         descents: where the searches are.
         bounds: (p, 2), lowest and highest values.
         evaluations: after so many all searches pause.
@@ -98,7 +119,7 @@ def advance(
         if not rows.size or stop():
             break
         steps = np.clip(x[rows] + fractions[rows, None] * directions[rows], low, high) - x[rows]
-        new_values, new_grads, new_notes = function(x[rows] + steps)
+        new_values, new_grads, new_notes, known = function(x[rows] + steps)
         predicted = np.vecdot(grads[rows], steps)
         taken = new_values <= values[rows] + _SUFFICIENT_DECREASE * predicted
         taken &= predicted < 0.0
@@ -107,7 +128,9 @@ def advance(
             ended[rows] = ~taken & (fractions[rows] < _SHORTEST_FRACTION)
             rows, steps, new_values = rows[taken], steps[taken], new_values[taken]
             new_grads, new_notes = new_grads[taken], new_notes[taken]
-        hessians[rows] = _updated(hessians[rows], steps, new_grads - grads[rows])
+            known = None if known is None else known[taken]
+        changes = new_grads - grads[rows]
+        hessians[rows] = _updated(hessians[rows], steps, changes) if known is None else known
         ended[rows] = values[rows] - new_values <= tolerance * np.maximum(1.0, np.abs(new_values))
         x[rows] += steps
         values[rows], grads[rows], notes[rows] = new_values, new_grads, new_notes

@@ -402,7 +402,10 @@ def test_what_is_left_to_gain():
     assert "Every combination" in outlook(subject_of(STUDIES["exhausted"](), 4))[0]
     # A parabola is known after a few trials; a function that jumps about is not.
     done = tried(PLANE, lambda p: (p["x"] - 0.3) ** 2 + (p["y"] - 0.6) ** 2, 25)
-    assert outlook(subject_of(done, 4))[0] == "Almost nothing seems left to gain."
+    said = outlook(subject_of(done, 4))
+    assert said[0] == "Almost nothing seems left to gain."
+    distance = re.search(r"the best value is within (\S+) of", " ".join(said))
+    assert done.best.value <= float(distance[1]) < 0.01
     wild = tried(PLANE, lambda p: math.sin(40 * p["x"]) * math.sin(37 * p["y"]), 10)
     assert outlook(subject_of(wild, 4))[0] == "Much seems left to gain."
     sentences = " ".join(outlook(subject_of(wild, 4)))

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from innerloop.optimizer.trials import Certificate, Forecast, Prediction, Trial
     from innerloop.run.optimize import maximize, minimize, optimize
     from innerloop.run.result import Result
+    from innerloop.run.stopping import NearOptimal, Patience, Stop, Target
     from innerloop.space.parameters import Choice, Integer, Real
     from innerloop.space.space import Space
     from innerloop.surrogate.fit import fit
@@ -68,11 +69,13 @@ __all__ = [
     "KnowledgeGradient",
     "Matern32",
     "Matern52",
+    "NearOptimal",
     "NoisyExpectedImprovement",
     "NumericalError",
     "OneHot",
     "Optimizer",
     "Ordinal",
+    "Patience",
     "Posterior",
     "Prediction",
     "Priors",
@@ -82,6 +85,8 @@ __all__ = [
     "SimpleRegret",
     "Space",
     "SquaredExponential",
+    "Stop",
+    "Target",
     "Trial",
     "UpperConfidenceBound",
     "Utility",
@@ -125,6 +130,7 @@ _MODULES = {
     "optimizer.trials": ("Certificate", "Forecast", "Prediction", "Trial"),
     "run.optimize": ("maximize", "minimize", "optimize"),
     "run.result": ("Result",),
+    "run.stopping": ("NearOptimal", "Patience", "Stop", "Target"),
     "space.parameters": ("Choice", "Integer", "Real"),
     "space.space": ("Space",),
     "surrogate.fit": ("fit",),

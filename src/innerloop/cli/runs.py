@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,6 +15,7 @@ from innerloop.cli.output import cell, message
 
 if TYPE_CHECKING:
     from innerloop.run.loop import Pace
+    from innerloop.run.stopping import Stop
     from innerloop.run.workers import Submits
     from innerloop.studies.command import Command
     from innerloop.studies.run import Ran
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from innerloop.studies.targets import Function
 
 _DASK = "dask://"
+_ENOUGH = ("target:", "patience:", "near optimal:")
 
 
 def run(
@@ -50,6 +52,25 @@ def run(
     max_failures: Annotated[
         int, typer.Option(min=1, help="Places of failures in a row that end the run.", metavar="N")
     ] = 10,
+    patience: Annotated[
+        int | None,
+        typer.Option(min=1, help="End after N trials without a better one.", metavar="N"),
+    ] = None,
+    goal: Annotated[
+        float | None,
+        typer.Option("--target", help="End when the best value is as good as this.", metavar="V"),
+    ] = None,
+    gap: Annotated[
+        float | None,
+        typer.Option(
+            "--near-optimal",
+            help="End when the best value is this near the optimum, as far as the model knows.",
+            metavar="GAP",
+        ),
+    ] = None,
+    risk: Annotated[
+        float, typer.Option(help="Chance that it is not that near, at most.", metavar="R")
+    ] = 0.05,
     seed: options.Seed = None,
 ) -> None:
     """Evaluate trials until the study has N of them, now or when the same line is run again.
@@ -72,25 +93,38 @@ def run(
 
     from innerloop.cli.studies import open_study, opened, read_space
     from innerloop.run.loop import Pace
+    from innerloop.run.stopping import NearOptimal, Patience, Stop, Target
     from innerloop.studies.targets import Function
 
+    stop = list[Stop]()
+    if goal is not None:
+        stop.append(Target(goal))
+    if patience is not None:
+        stop.append(Patience(patience))
+    if gap is not None:
+        stop.append(NearOptimal(gap, risk))
     known = read_space(space) or open_study(storage, study).space
     names = known.names if known is not None else ()
     what = Function(target) if target is not None else _command(words, names)
     with _evaluating(what, executor, p, trial_timeout) as (f, workers):
         there = opened(storage, study, space=space, direction=direction, seed=seed)
         pace = Pace(p, timeout=timeout, max_failures=max_failures)
-        run_and_report(there, n, pace, f, workers)
+        run_and_report(there, n, pace, f, workers, stop)
 
 
 def run_and_report(
-    study: Study, total: int, pace: Pace, f: Callable[[dict[str, Any]], Any], workers: Submits
+    study: Study,
+    total: int,
+    pace: Pace,
+    f: Callable[[dict[str, Any]], Any],
+    workers: Submits,
+    stop: Sequence[Stop] = (),
 ) -> None:
     """Run a study and say what came of it; ends the program if that is not good."""
     from innerloop.studies.run import run as run_study
 
     began = time.perf_counter()
-    ran = run_study(study, total, pace, f=f, executor=workers)
+    ran = run_study(study, total, pace, f=f, executor=workers, stop=stop)
     _summarize(study, ran, pace, time.perf_counter() - began)
     if ran.stopped == "interrupted":
         raise typer.Exit(130)
@@ -119,7 +153,9 @@ def _summarize(study: Study, ran: Ran, pace: Pace, seconds: float) -> None:
         "failures": f"stopped after failures in a row at {pace.max_failures} different places, "
         f"which --max-failures sets: {ran.last_error}",
     }
-    if ran.stopped in reasons:
+    if ran.stopped.startswith(_ENOUGH):
+        message(f"stopped, {ran.stopped}")
+    elif ran.stopped in reasons:
         message(reasons[ran.stopped])
     elif ran.stopped.startswith("executor"):
         message(f"stopped by its {ran.stopped}")

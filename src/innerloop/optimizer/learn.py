@@ -30,8 +30,8 @@ from innerloop.surrogate.fit import fit
 from innerloop.surrogate.gaussian_process import GaussianProcess, Posterior
 from innerloop.surrogate.kernels import Kernel, Matern52, SquaredExponential
 
-# Functions without noise are followed down to this variance, in units of that of the values.
-_SMALLEST_NOISE = 1e-10
+#: Functions without noise are followed down to this variance, in units of that of the values.
+SMALLEST_NOISE = 1e-10
 # A fit ends with a step that gains less than this of the log density: a thousandth of a nat or so.
 _TOLERANCE = 1e-5
 # Kernels of several outcomes to choose from: limits are often smooth, and whoever is smooth enough
@@ -232,10 +232,23 @@ def _fit(
         reach=results.reach,
         axes=None if start is None else start.kernel.axes,
         start=start,
-        smallest_noise=_SMALLEST_NOISE,
+        smallest_noise=SMALLEST_NOISE,
         tolerance=_TOLERANCE,
         seconds=seconds,
     )
+
+
+def price_of_axes(n: int, d: int) -> float:
+    """What axes of their own cost in evidence: they suit the values, and have no prior.
+
+    Args:
+        n: how many results there are.
+        d: dimension of the points.
+
+    Returns:
+        BIC's price of so many angles, in nats.
+    """
+    return float(0.5 * np.log(n) * (d * (d - 1) // 2))
 
 
 def _graded(results: Results, outputs: Outputs, gp: GaussianProcess) -> _Explained:
@@ -246,7 +259,6 @@ def _graded(results: Results, outputs: Outputs, gp: GaussianProcess) -> _Explain
     n, d = results.X.shape
     prior = priors.DEFAULT.log_density(gp, d, results.groups, results.reach)
     if gp.kernel.axes is not None:
-        # Angles were chosen to suit the values, and have no prior: by BIC, so much for each.
-        prior -= 0.5 * np.log(n) * (d * (d - 1) // 2)
+        prior -= price_of_axes(n, d)
     plain = GaussianProcess(gp.kernel, gp.mean, float(np.median(gp.noise)))
     return _Explained(plain, posterior, density + prior)

@@ -26,12 +26,14 @@ from innerloop.optimizer.learn import Kinds, learn
 from innerloop.optimizer.learned import Learned
 from innerloop.optimizer.models import OneOutcome, SeveralOutcomes
 from innerloop.optimizer.propose import designed, propose
+from innerloop.optimizer.regret import regrets
 from innerloop.optimizer.results import Results
 from innerloop.optimizer.settings import Settings, default_initial
 from innerloop.optimizer.trials import Forecast, Prediction, Trial, failed_for_a_while, tried
 from innerloop.space.space import Space
 from innerloop.surrogate.gaussian_process import Posterior
 from innerloop.surrogate.kernels import Kernel
+from innerloop.types import Array
 
 
 class SearchSettings(TypedDict, total=False):
@@ -287,6 +289,32 @@ class Optimizer(Book):
             return None
         over = failed_for_a_while(self._trials)
         return Chance.of(self._rows("complete"), failed, for_a_while=over)
+
+    @locked
+    def regrets(self, draws: int = 256) -> Array:
+        """How far the best trial may be from the optimum of the space, as far as the model knows.
+
+            |max f_s - f_s(best)|,   f_s drawn from the posterior
+
+        For one objective without limits. The draws are the same at every call until something is
+        told. With few results the model is often too sure; see `Prediction`.
+
+        Args:
+            draws: S, how many functions are drawn.
+
+        Returns:
+            Regrets (S,) in the units of the values.
+        """
+        number, best = checks.count("draws", draws), self.best
+        with linalg.one_blas_thread():
+            return regrets(
+                self._one_outcome(),
+                self.space.encode(best.params),
+                self._domain,
+                draws=number,
+                generator=np.random.default_rng((self.seed, len(self._complete()))),
+                everything=self._everything,
+            )
 
     @locked
     def save(self, path: str | os.PathLike[str]) -> None:

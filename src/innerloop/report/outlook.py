@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from innerloop.report.model import FittedModel
 from innerloop.report.numbers import number, percent
 from innerloop.report.outcomes import OutcomesModel
 from innerloop.report.subject import Subject
+from innerloop.run.stopping import distance_to_optimum
 
+# That the best value is farther from the optimum than is said.
+_RISK = 0.05
 _CAVEAT = "up to Monte Carlo error and the inner search having found the largest gain"
 # The gain to be expected, as a share of the gap between the best value and a typical one.
 _VERDICTS = (
@@ -90,6 +95,12 @@ def _expectation(subject: Subject, model: FittedModel) -> list[str]:
             sentences.append(
                 f"No other {len(X)} points could be expected to gain more than {bound}, {_CAVEAT}."
             )
+    distance = distance_to_optimum(subject.copy.optimizer, _RISK)
+    if math.isfinite(distance):
+        sentences.append(
+            f"With a chance of {percent(1.0 - _RISK)} the best value is within "
+            f"{number(distance, 2)} of the best there is."
+        )
     sentences.append(
         f"This is the view of a model that has seen {_count(subject.copy.used, 'result')}; "
         "it may be surprised where nothing has been tried."

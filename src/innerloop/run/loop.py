@@ -63,6 +63,7 @@ class Loop:
         interrupts: when Ctrl-C may come.
         callbacks: called with each trial that has an outcome; StopIteration ends the run.
         display: shows how far it has come.
+        enough: why what is known now is enough, if it is: then nothing new is begun.
     """
 
     def __init__(
@@ -74,6 +75,7 @@ class Loop:
         interrupts: Interrupts,
         callbacks: Sequence[Callable[[Trial], Any]] = (),
         display: Display,
+        enough: Callable[[], str | None] = lambda: None,
     ) -> None:
         self.stopped: str | None = None
         self.told = 0
@@ -81,6 +83,7 @@ class Loop:
         self.error: Exception | None = None
         self._trials, self._pace, self._workers = trials, pace, workers
         self._interrupts, self._callbacks, self._display = interrupts, callbacks, display
+        self._enough = enough
         self._unfinished: dict[int, Trial] = {}  # begun here and not told yet
         self._arrived: deque[Finished] = deque()  # finished and not told yet
         self._failures = None if trials.space is None else FailuresInARow(trials.space)
@@ -90,6 +93,7 @@ class Loop:
     def run(self) -> None:
         """Go on until there is a reason to stop; no trial of this run stays pending."""
         with self._ending():
+            self._consider()
             while self.stopped is None:
                 if self._interrupts.pressed:
                     raise KeyboardInterrupt
@@ -236,6 +240,16 @@ class Loop:
             except Exception as error:
                 reason = self._blame("callback", error)
                 self.stopped = self.stopped or reason
+        if told.state != "cancelled":
+            self._consider()
+
+    def _consider(self) -> None:
+        """Begin nothing new once what is known is enough."""
+        if self._broken is None and self.stopped is None:
+            try:
+                self._broken = self._enough()
+            except Exception as error:
+                self._broken = self._blame("stop", error)
 
     def _count_failures(self, told: Trial) -> None:
         """Stop if trials have failed at too many different places in a row."""

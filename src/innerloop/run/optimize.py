@@ -28,6 +28,7 @@ from innerloop.run.settings import (
     the_executor,
     the_optimizer,
 )
+from innerloop.run.stopping import Stop, checked, first_reached
 from innerloop.run.workers import Function, Pool, Serial, Submits
 from innerloop.space.space import Space
 
@@ -75,6 +76,7 @@ def optimize(
     max_failures: int | None = 10,
     fixed: Mapping[str, Any] | None = None,
     resume: bool = True,
+    stop: Sequence[Stop] = (),
     **settings: Unpack[OptimizerSettings],
 ) -> Result:
     """Find the params at which a function is best, with several trials at a time.
@@ -107,6 +109,8 @@ def optimize(
         resume: begin with trials that nobody evaluates: those that were cancelled, and those that
             were pending in the file that the optimizer was loaded from. They count towards
             n_trials.
+        stop: what ends the run before that: `Patience`, `Target`, `NearOptimal` or a `Stop` of your
+            own. Trials that are running then may finish.
         settings: all other arguments are those of `Optimizer`, such as seed, acquisition and
             outcome_constraints.
 
@@ -115,7 +119,7 @@ def optimize(
     """
     optimizer = the_optimizer(space, objectives, settings)
     executor = the_executor(f, executor, callbacks)
-    pace = Pace(batch_size, refill, timeout, max_failures)
+    pace, stop = Pace(batch_size, refill, timeout, max_failures), checked(stop, optimizer.goals)
     if executor is None:  # nothing runs meanwhile, so that batches lose nothing by being whole
         pace = replace(pace, refill=False)
     trials = OptimizerTrials(optimizer, Share(n_trials, fixed, resume))
@@ -131,6 +135,7 @@ def optimize(
             interrupts=interrupts,
             callbacks=[partial(callback, optimizer) for callback in callbacks],
             display=bar,
+            enough=partial(first_reached, stop, optimizer),
         )
         loop.run()
     if loop.error is not None:

@@ -18,8 +18,9 @@ class Result:
     Args:
         optimizer: with all its trials; it can be run further, asked or saved.
         stopped: why the run ended: "n_trials", "timeout", "interrupted" (Ctrl-C), "exhausted" (no
-            new points), "callback" (StopIteration), "failures: ..." with the last error, or
-            "executor: ...", "ask: ..." or "callback: ..." with what was raised there.
+            new points), "callback" (StopIteration), "target: ...", "patience: ..." or "near
+            optimal: ..." with what was reached, "failures: ..." with the last error, or "executor:
+            ...", "ask: ...", "stop: ..." or "callback: ..." with what was raised there.
         seconds: how long the run took.
         ask_seconds: how long of that it spent choosing points.
         error: the exception that was raised by an ask or a callback, with its traceback.

@@ -15,6 +15,7 @@ from innerloop.optimizer.goals import VALUE, Goals
 from innerloop.optimizer.optimizer import Optimizer
 from innerloop.optimizer.trials import Trial
 from innerloop.run.dask_client import DaskExecutor, is_dask_client
+from innerloop.run.stopping import Stop
 from innerloop.run.workers import Function, Submits
 from innerloop.space.space import Space
 from innerloop.surrogate.kernels import Kernel
@@ -51,6 +52,7 @@ class RunSettings(OptimizerSettings, total=False):
     max_failures: int | None
     fixed: Mapping[str, Any] | None
     resume: bool
+    stop: Sequence[Stop]
 
 
 @dataclass(frozen=True)

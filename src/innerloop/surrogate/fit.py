@@ -1,8 +1,7 @@
 """MAP hyperparameters by a quasi-Newton search on an explicit gradient, one factorization a step.
 
 Parameters are theta = (log lengthscales, log variance, log noise). The constant mean is profiled
-out: given theta its best value is a ratio of two sums. Everything is done in units in which y has
-mean 0 and standard deviation 1, so that priors and bounds mean the same for y of any size.
+out: given theta its best value is a ratio of two sums.
 """
 
 from __future__ import annotations
@@ -15,11 +14,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from innerloop import checks, linalg
-from innerloop.errors import InputError
 from innerloop.surrogate.cold_starts import cold_starts
 from innerloop.surrogate.gaussian_process import GaussianProcess
 from innerloop.surrogate.kernels import Kernel, Matern52
 from innerloop.surrogate.log_posterior import LogPosterior
+from innerloop.surrogate.posing import pose
 from innerloop.surrogate.priors import DEFAULT, Priors
 from innerloop.surrogate.quasi_newton import Descents, Found, advance
 from innerloop.types import Array
@@ -39,10 +38,6 @@ _FEWEST_EVALUATIONS = 4
 # most. And for how many evaluations.
 _RACE = ((40.0, 3), (2.0, 2))
 _EVALUATIONS = (4, 100)
-# Variances of y beyond the squares of these are too small or too large for a float.
-_SCALES = (1e-140, 1e140)
-# Known noise that is larger, in units of the variance of y, is as good as this.
-_LARGEST_KNOWN = 1e100
 # Searches this close to each other have the same end.
 _DISTINCT = 0.3
 
@@ -92,65 +87,36 @@ def fit(
     Returns:
         The prior with these hyperparameters, to be conditioned on data.
     """
-    if not (isinstance(kernel, type) and issubclass(kernel, Kernel)):
-        raise InputError(f"kernel must be a class, such as Matern52, got {kernel!r}")
-    points = checks.points("X", X)
-    n, d = points.shape
-    values = checks.vector("y", y, n)
-    turned = points if axes is None else points @ checks.floats("axes", axes)
-    location, scale = _location_and_scale(values)
-    unit = scale**2
-    known = None if noise is None else _known_noise(noise, n)
-    shared = None if groups is None else _groups(groups, d)
-    smallest = checks.positive_scalar("smallest_noise", smallest_noise)
     checks.positive_scalar("tolerance", tolerance)
-    limit = _Limit(None if seconds is None else checks.positive_scalar("seconds", seconds))
-    first = slice(d) if shared is None else np.unique(shared, return_index=True)[1]
-    objective = LogPosterior(
-        turned - turned.mean(axis=0),
-        (values - location) / scale,
-        kernel,
-        None if known is None else _in_units(known, unit, n),
-        priors,
-        smallest,
-        shared,
-        None if reach is None else _reach(reach, d)[first],
+    posed = pose(
+        X,
+        y,
+        kernel=kernel,
+        noise=noise,
+        groups=groups,
+        reach=reach,
+        axes=axes,
+        priors=priors,
+        smallest_noise=smallest_noise,
     )
-    if n > _MOST:
+    objective = posed.objective
+    limit = _Limit(None if seconds is None else checks.positive_scalar("seconds", seconds))
+    if len(objective.values) > _MOST:
         objective = replace(objective.subset(_MOST), priors=priors)
     with linalg.one_blas_thread():
         if start is None:
             x, parts = cold_starts(_few(objective)), _ever_more(objective)
             end = _End(x[0], 0.0, 0.0)
         else:
-            variances = np.array([start.kernel.variance, np.median(start.noise)]) / unit
-            lengthscales = 1.0 / start.kernel.inverse_lengthscales(d)[first]
-            both = np.concatenate([lengthscales, variances])
-            x = objective.within_bounds(np.log(np.maximum(both, 1e-300)))[None]
-            end = _End(x[0], (start.mean - location) / scale, 0.0)
+            x = posed.theta(start)[None]
+            end = _End(x[0], (start.mean - posed.location) / posed.scale, 0.0)
             parts = [objective] if _is_affordable(objective, x, limit) else []
         for part in parts:
             end = _race(part, x, tolerance if part is objective else _COARSE_TOLERANCE, limit)
             if not limit.allows(_FEWEST_EVALUATIONS * _REFINEMENT**3 * end.seconds):
                 break
             x = end.theta[None]
-    parameters, G = np.exp(end.theta), objective.scales
-    return GaussianProcess(
-        _kernel(
-            kernel, parameters[slice(d) if shared is None else shared], parameters[G] * unit, axes
-        ),
-        mean=float(end.mean * scale + location),
-        noise=float(parameters[-1] * unit) if known is None else known,
-    )
-
-
-def _kernel(
-    kind: type[Kernel], lengthscales: Array, variance: float, axes: ArrayLike | None
-) -> Kernel:
-    """A kernel of some kind; kinds need not know of axes where there are none."""
-    if axes is None:
-        return kind(lengthscales, float(variance))
-    return kind(lengthscales, float(variance), axes)
+    return posed.surrogate(end.theta, end.mean)
 
 
 class _Limit:
@@ -246,52 +212,3 @@ def _ahead(values: Array, x: Array, margin: float, most: int) -> NDArray[np.intp
         if not near and len(kept) < most and (not kept or values[i] <= values[kept[0]] + margin):
             kept.append(int(i))
     return np.array(kept)
-
-
-def _groups(groups: ArrayLike, d: int) -> NDArray[np.intp]:
-    """Labels of columns as numbers from 0 on: (d,)."""
-    labels = np.asarray(groups)
-    if labels.shape != (d,):
-        raise InputError(f"groups must have shape ({d},), a label for each column of X")
-    return np.unique(labels, return_inverse=True)[1].astype(np.intp)
-
-
-def _reach(reach: ArrayLike, d: int) -> Array:
-    """How far apart values are along each column: (d,)."""
-    factors = checks.positive("reach", reach)
-    if factors.shape != (d,):
-        raise InputError(f"reach must have shape ({d},), got {factors.shape}")
-    return factors
-
-
-def _known_noise(noise: ArrayLike, n: int) -> float | Array:
-    """A given noise variance: one number, or (n,)."""
-    variances = checks.non_negative("noise", noise)
-    if variances.shape not in ((), (n,)):
-        raise InputError(f"noise must be a number or have shape ({n},), got {variances.shape}")
-    return variances if variances.ndim else float(variances)
-
-
-def _in_units(known: float | Array, unit: float, n: int) -> Array:
-    """Known noise in units of the variance of y: (n,)."""
-    with np.errstate(over="ignore"):
-        return np.broadcast_to(np.minimum(known / np.float64(unit), _LARGEST_KNOWN), (n,))
-
-
-def _location_and_scale(y: Array) -> tuple[float, float]:
-    """Mean and standard deviation; a deviation of 1 where y is constant up to rounding."""
-    # In units of the largest, where neither sums nor squares overflow or vanish.
-    largest = float(np.abs(y).max())
-    if largest == 0.0:
-        return 0.0, 1.0
-    shares = y / largest
-    location, spread = float(shares.mean()), float(shares.std())
-    if spread <= 1e-12:
-        return location * largest, 1.0
-    scale = spread * largest
-    if not _SCALES[0] <= scale <= _SCALES[1]:
-        raise InputError(
-            f"y must have a standard deviation from {_SCALES[0]:g} to {_SCALES[1]:g}, so that its "
-            f"variance is a number, got {scale:.3g}; fit y in other units"
-        )
-    return location * largest, scale

@@ -309,6 +309,23 @@ class Posterior:
 
         return k, product_gradient
 
+    def own_products(self, X: Array, weights: Array) -> tuple[Array, Array]:
+        """Covariances of points with the observations times weights, each with its own.
+
+        Args:
+            X: (P, d), points.
+            weights: (P, n).
+
+        Returns:
+            k(x_p, observations) . weights_p (P,), and their gradients (P, d).
+        """
+        queries = self._scale(X)
+        k, pullback = self.gp.kernel.profile(
+            squared_distances(queries, self._scaled), self.gp.kernel.variance
+        )
+        slopes = squared_distances_pullback(pullback(weights.copy()), queries, self._scaled)
+        return np.vecdot(k, weights), self.gp.kernel.unscaled_gradient(slopes)
+
     def _scale(self, points: Array) -> ScaledPoints:
         """Points (..., d) in units of the lengthscales, around the center."""
         return self.gp.kernel.scaled(points - self.center)

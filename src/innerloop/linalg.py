@@ -26,6 +26,8 @@ from innerloop.types import Array
 _JITTERS = (0.0, 1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4)
 # A pivot this small, relative to the scale, is rounding error rather than information.
 _SMALLEST_PIVOT = 1e-13
+# Matrices with so many rows are worth a second thread.
+_SHARED_FROM = 1000
 
 # glibc returns freed memory to the system, and has it zeroed page by page on the next use, until
 # it has once seen a block of this size freed. Without this line the temporaries of the inner
@@ -312,8 +314,28 @@ def _controller() -> ThreadpoolController:
     return ThreadpoolController()
 
 
+@cache
+def _given_threads() -> int:
+    """How many threads BLAS had before anything here limited them."""
+    pools = [pool for pool in _controller().info() if pool["user_api"] == "blas"]
+    return max((pool["num_threads"] for pool in pools), default=1)
+
+
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
     """Hold BLAS to one thread: the matrices of the inner loop are too small to share."""
-    with _controller().limit(limits=1, user_api="blas"):
+    with blas_threads_for(1):
+        yield
+
+
+@contextmanager
+def blas_threads_for(size: int) -> Iterator[None]:
+    """Hold BLAS to one thread, or to two where matrices of a size are worth sharing.
+
+    Args:
+        size: how many rows the matrices have.
+    """
+    given = _given_threads()  # has to be known before the first limit
+    threads = min(given, 2) if size >= _SHARED_FROM else 1
+    with _controller().limit(limits=threads, user_api="blas"):
         yield

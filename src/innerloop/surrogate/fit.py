@@ -112,7 +112,9 @@ def fit(
             end = _End(x[0], (start.mean - posed.location) / posed.scale, 0.0)
             parts = [objective] if _is_affordable(objective, x, limit) else []
         for part in parts:
-            end = _race(part, x, tolerance if part is objective else _COARSE_TOLERANCE, limit)
+            last = tolerance if part is objective else _COARSE_TOLERANCE
+            with linalg.blas_threads_for(len(part.values)):
+                end = _race(part, x, last, limit)
             if not limit.allows(_FEWEST_EVALUATIONS * _REFINEMENT**3 * end.seconds):
                 break
             x = end.theta[None]

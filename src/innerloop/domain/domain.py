@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import accumulate
@@ -101,6 +101,17 @@ class Domain:
         return np.asarray((self.A[:, moving] != 0.0).any(axis=1), dtype=np.float64)
 
     @cached_property
+    def _normals(self) -> Array | None:
+        """Directions in which the domain has no extent, of length 1: (r, d); None without any."""
+        pairs = polytope.opposite(self.A, self.b)
+        if not len(pairs):
+            return None
+        sides = self.A[pairs] * (self.continuous & (self.high > self.low))
+        _, lengths, directions = np.linalg.svd(sides, full_matrices=False)
+        normals = directions[lengths > SLACK]
+        return normals if len(normals) else None
+
+    @cached_property
     def _projection(self) -> Projection:
         """What moves continuous coordinates into the domain."""
         return Projection.of(self.low, self.high, self.A, self.b, self.continuous)
@@ -155,6 +166,43 @@ class Domain:
         if len(outside):
             points[outside] = self._moved_inside(X.reshape(-1, self.d)[outside], points[outside])
         return points.reshape(X.shape)
+
+    @property
+    def is_flat(self) -> bool:
+        """Whether an equation ties continuous coordinates to each other."""
+        return not self.is_box and self._normals is not None
+
+    def followed(self, X: Array, columns: Sequence[slice]) -> Array:
+        """Points with other continuous coordinates moved to where equations allow some to be.
+
+        Args:
+            X: (R, d), points.
+            columns: of the coordinates that stay.
+
+        Returns:
+            Points (R, d), which are outside of the domain where that is impossible; X if the
+            domain has no equations.
+        """
+        if not self.is_flat:
+            return X
+        moving = self.continuous.copy()
+        for each in columns:
+            moving[each] = False
+        return Projection.of(self.low, self.high, self.A, self.b, moving).nearest(X)
+
+    def along(self, grad: Array) -> Array:
+        """Gradients without what points out of the plane of the equations, if there are any.
+
+        Args:
+            grad: (..., d), zero for coordinates that are discrete or fixed.
+
+        Returns:
+            Gradients, (..., d).
+        """
+        if self.is_box or self._normals is None:
+            return grad
+        within: Array = grad - (grad @ self._normals.T) @ self._normals
+        return within
 
     def sample(self, size: int, generator: np.random.Generator) -> Array:
         """Random points spread over the domain.

@@ -22,7 +22,7 @@ _FLAT = 1e-10
 # A coordinate that is slower than this is at rest, but for rounding.
 _STILL = 1e-12
 # A domain with a ball of this radius inside needs no other directions than the coordinates.
-_WIDE = 0.01
+_WIDE, _WIDE_IN_A_PLANE = 0.01, 0.001
 
 
 class Frame(NamedTuple):
@@ -51,6 +51,9 @@ def frame(A: Array, b: Array, low: Array, high: Array) -> Frame | None:
     Returns:
         A point inside and the spokes from there.
     """
+    plane = _centre_of_plane(A, b, low, high)
+    if plane is not None:
+        return plane
     free = high > low
     centre, radius = _chebyshev_centre(A, b, low, high)
     reached = A @ centre
@@ -91,6 +94,42 @@ def _chebyshev_centre(A: Array, b: Array, low: Array, high: Array) -> tuple[Arra
     polished = Projection.of(low, high, A, b).nearest(centre[None])[0]
     outside = [(A @ point - b).max() for point in (polished, centre)]
     return (polished if outside[0] <= max(outside[1], 0.0) else centre), radius
+
+
+def _centre_of_plane(A: Array, b: Array, low: Array, high: Array) -> Frame | None:
+    """The frame of a domain that is wide within the plane of its equations; None of any other.
+
+    Its centre is that of the largest ball in the plane: x = start + z Q, with the rows of Q at
+    right angles to each other and to the equations.
+    """
+    pairs, free = opposite(A, b), high > low
+    if not len(pairs):
+        return None
+    _, lengths, directions = np.linalg.svd(A[pairs][:, free])
+    Q = np.zeros((int(free.sum()) - int((lengths > _FLAT).sum()), low.size))
+    if not len(Q):
+        return None
+    Q[:, free] = directions[-len(Q) :]
+    start = np.where(free, 0.5 * (low + high), low)
+    start += np.linalg.pinv(A[pairs] * free, rcond=_FLAT) @ (b[pairs] - A[pairs] @ start)
+    eye = np.eye(low.size)[free]
+    sides, limits = np.vstack([A, eye, -eye]), np.concatenate([b, high[free], -low[free]])
+    lengths = np.linalg.norm(sides @ Q.T, axis=1)
+    across = lengths > _FLAT
+    best = _lowest(
+        np.append(np.zeros(len(Q)), -1.0),
+        np.column_stack([sides @ Q.T, lengths])[across],
+        (limits - sides @ start)[across],
+        np.append(np.full(len(Q), -np.inf), 0.0),
+        np.append(np.full(len(Q), np.inf), 1.0),
+    )
+    if best is None or best[-1] <= _WIDE_IN_A_PLANE:
+        return None
+    centre = Projection.of(low, high, A, b).nearest((start + best[:-1] @ Q)[None])[0]
+    reached = A @ centre
+    if not (reached <= b + SLACK).all():
+        return None
+    return Frame(centre, best[-1] * Q, np.maximum(b, reached))
 
 
 def _spanned(centre: Array, A: Array, b: Array, low: Array, high: Array) -> Frame:
@@ -161,6 +200,33 @@ def held(spokes: Array, columns: NDArray[np.intp]) -> Array:
     combined: Array = U[:, rank:].T @ spokes
     combined[:, columns] = 0.0
     return _long(combined)
+
+
+def spanning(X: Array) -> Array:
+    """Ways that go as far as points do: random combinations have the covariance of the points.
+
+    Args:
+        X: (N, d), points.
+
+    Returns:
+        Ways, (m, d).
+    """
+    variances, directions = np.linalg.eigh(np.atleast_2d(np.cov(X.T)))
+    return _long((np.sqrt(np.maximum(variances, 0.0)) * directions).T)
+
+
+def opposite(A: Array, b: Array) -> NDArray[np.intp]:
+    """The rows of which another one is the opposite, so that both together are an equation.
+
+    Args:
+        A: (k, d).
+        b: (k,).
+
+    Returns:
+        Which rows, one for each such pair.
+    """
+    pairs = (A[:, None] == -A).all(axis=2) & (b[:, None] + b <= SLACK)
+    return np.unique(np.argwhere(np.triu(pairs, 1))[:, 0])
 
 
 def _long(spokes: Array) -> Array:

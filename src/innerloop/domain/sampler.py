@@ -60,9 +60,14 @@ class Sampler:
         X = self._from_the_box(_KNOWN, np.random.default_rng(0))
         return float(self.domain.contains(X, 0.0).mean())
 
-    @cached_property
+    @property
     def _known(self) -> Array:
         """Points of the domain, spread over it: (N, d)."""
+        return self._start[0]
+
+    @cached_property
+    def _start(self) -> tuple[Array, Array]:
+        """Points of the domain, spread over it (N, d), and ways to go from there (m, d)."""
         domain, generator = self.domain, np.random.default_rng(0)
         if domain.combinations is not None:
             points = domain.combinations.points
@@ -70,7 +75,15 @@ class Sampler:
         else:
             shares = generator.dirichlet(np.ones(len(self._spokes) + 1), size=_KNOWN)
             start = domain.interior + shares[:, 1:] @ self._spokes
-        return self._walked(start, 10 + 2 * int(self._linked.sum()), generator)
+        steps = 10 + 2 * int(self._linked.sum())
+        if not domain.is_flat or domain.combinations is not None:
+            return self._walked(start, self._spokes, steps, generator), self._spokes
+        # A plane may lie across the cube in any way: points that are there say how far it goes.
+        ways = self._spokes
+        for _ in range(2 * steps):
+            start = self._walked(start, ways, 1, generator)
+            ways = domain.along(polytope.spanning(start))
+        return start, ways
 
     @cached_property
     def _spokes(self) -> Array:
@@ -105,15 +118,15 @@ class Sampler:
             fresh = known.levels.draw(size // 2, generator)
             X[: len(fresh), known.levels.columns] = known.levels.positions(fresh)
             X = self.domain.project(X)
-        return self._walked(X, _STEPS, generator)
+        return self._walked(X, self._start[1], _STEPS, generator)
 
-    def _walked(self, X: Array, steps: int, generator: np.random.Generator) -> Array:
-        """Where random steps lead from X (R, d), in continuous coordinates and in levels."""
+    def _walked(self, X: Array, ways: Array, steps: int, generator: np.random.Generator) -> Array:
+        """Where random steps lead from X (R, d), along ways (m, d) and in levels."""
         domain = self.domain
         sides = domain.low, domain.high, domain.A, domain.b
         for _ in range(steps):
-            if len(self._spokes):
-                X = polytope.hit_and_run(X, self._spokes, *sides, generator)
+            if len(ways):
+                X = polytope.hit_and_run(X, ways, *sides, generator)
             if domain.combinations is not None:
                 room = domain.b - X @ domain.A.T
                 X = domain.combinations.levels.redrawn(X, room, generator)

@@ -263,6 +263,7 @@ class SpaceModel:
             space=self.space,
             settings=settings,
             domain=self.space.domain(held) if held else self._domain,
+            fixed=held,
             everything=self._everything,
             drawn=0,
             told=len(taught.model.succeeded),

@@ -91,7 +91,8 @@ class Adam(Maximizer):
 def _usable(grad: Array, domain: Domain) -> Array:
     """Gradients (R, q, d): zero where fixed or discrete, and for restarts with some not finite."""
     finite = np.isfinite(grad).all(axis=(1, 2), keepdims=True)
-    return np.where(finite & domain.continuous & (domain.high > domain.low), grad, 0.0)
+    moving = finite & domain.continuous & (domain.high > domain.low)
+    return domain.along(np.where(moving, grad, 0.0))
 
 
 def _squares(grad: Array, domain: Domain) -> Array:

@@ -100,7 +100,8 @@ class BFGS(Maximizer):
 
 def _usable(value: Array, grad: Array, domain: Domain) -> tuple[Array, Array]:
     """Finite values and gradients: coordinates without a slope, or discrete, stay as they are."""
-    return np.fmax(value, _WORST), np.where(np.isfinite(grad) & domain.continuous, grad, 0.0)
+    usable = np.where(np.isfinite(grad) & domain.continuous, grad, 0.0)
+    return np.fmax(value, _WORST), domain.along(usable)
 
 
 class _Restarts:

@@ -219,6 +219,7 @@ class Optimizer(Book):
                 space=self.space,
                 settings=self._settings,
                 domain=self.space.domain(fixed) if fixed else self._domain,
+                fixed=fixed,
                 everything=self._everything,
                 drawn=self._drawn,
                 told=told,

@@ -7,7 +7,7 @@ function over the space as it is, with its integers, categories and constraints.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
@@ -106,6 +106,7 @@ def propose(
     space: Space,
     settings: Settings,
     domain: Domain,
+    fixed: Mapping[str, Any] | None = None,
     everything: Array | None,
     drawn: int,
     told: int,
@@ -121,6 +122,7 @@ def propose(
         space: where params are encoded.
         settings: how points are chosen.
         domain: where they may lie.
+        fixed: values of parameters that are held there, by name.
         everything: all points of the space (N, d), if they are few.
         drawn: how far the Sobol sequence has been used.
         told: how many results there are.
@@ -134,7 +136,8 @@ def propose(
     """
     generator = np.random.default_rng([settings.seed, len(tried)])
     candidates = None if everything is None else everything[domain.contains(everything)]
-    points = _NewPoints(space, domain, candidates, generator, tried_points(tried))
+    decode = partial(space.decode, fixed=fixed)
+    points = _NewPoints(space, decode, domain, candidates, generator, tried_points(tried))
     X, first = np.zeros((0, space.d)), number
     if model is not None:
         first = designed(number, settings, drawn, told)
@@ -167,7 +170,7 @@ def propose(
         X = np.concatenate([X, chosen])
         seconds = time.perf_counter() - started
         certificate = Certificate(batch.value, batch.upper_bound, batch.fraction, seconds)
-    params = [space.decode(x) for x in X]
+    params = [decode(x) for x in X]
     return Proposal(params, X, predictions, certificate, drawn + first)
 
 
@@ -237,19 +240,21 @@ class _NewPoints:
     def __init__(
         self,
         space: Space,
+        decode: Callable[[Array], dict[str, Any]],
         domain: Domain,
         candidates: Array | None,
         generator: np.random.Generator,
         tried: set[tuple[Any, ...]],
     ) -> None:
-        self._space, self._domain, self._candidates = space, domain, candidates
+        self._space, self._decode = space, decode
+        self._domain, self._candidates = domain, candidates
         self._generator, self._tried = generator, tried
 
     def of(self, X: Array) -> Array:
         """Points (q, d) with new ones for those tried before."""
         chosen = []
         for x in X:
-            params = self._space.decode(x)
+            params = self._decode(x)
             if point_of(params) in self._tried:
                 params = self._untried() or params
             self._tried.add(point_of(params))
@@ -268,7 +273,7 @@ class _NewPoints:
 
     def _first_untried(self, pool: Array) -> dict[str, Any] | None:
         """The first of some points (N, d) that was not tried, as params; None if all were."""
-        decoded = (self._space.decode(x) for x in pool)
+        decoded = (self._decode(x) for x in pool)
         return next((params for params in decoded if point_of(params) not in self._tried), None)
 
 

@@ -150,10 +150,13 @@ class FittedModel:
         return {n: squares[:, self.space.columns[n]].sum(axis=1) for n in self.parameters}
 
     def moved(self, values: dict[str, list[Any]]) -> Array:
-        """The best point with some parameters at other values, as many as are given: (n, d)."""
+        """The best point with some parameters at other values, as many as are given: (n, d).
+
+        In the plane of an equation the others follow, each as little as possible.
+        """
         count = len(next(iter(values.values())))
         X = np.tile(self.center, (count, 1))
         for name, entries in values.items():
             kind = self.parameters[name]
             X[:, self.space.columns[name]] = [kind.encode(entry) for entry in entries]
-        return X
+        return self.domain.followed(X, [self.space.columns[name] for name in values])

@@ -14,6 +14,10 @@ OFTEN_NARROW = (
     "With few trials, or across steps, it is often too narrow: with 15 trials it held 84 to 98 % "
     "of true values on average."
 )
+TIED = (
+    "Parameters that an equation ties to those shown cannot stay as they are: they change as "
+    "little as they can, all others stay."
+)
 _Section = tuple[str, str, tuple[str, ...]]
 
 
@@ -151,6 +155,8 @@ def _effects(subject: Subject) -> _Section:
         )
     if subject.optimizer.space.constraints:
         words.append("Lines end where the constraints do not allow more.")
+    if subject.is_tied:
+        words.append(TIED)
     return "effects", f"What {'the' if only else 'each'} parameter does", tuple(words)
 
 
@@ -161,6 +167,8 @@ def _map(subject: Subject) -> _Section:
     ]
     if subject.optimizer.space.constraints:
         words.append("Nothing is drawn where the constraints do not allow a trial.")
+    if subject.is_tied:
+        words.append(TIED)
     return "map", "The landscape", tuple(words)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from innerloop.report.outcomes_sections import OFTEN_NARROW, sections_of_outcomes
+from innerloop.report.outcomes_sections import OFTEN_NARROW, TIED, sections_of_outcomes
 from innerloop.report.subject import Subject
 
 
@@ -94,6 +94,8 @@ def _effects(subject: Subject) -> Section:
     ]
     if subject.optimizer.space.constraints:
         words.append("Lines end where the constraints do not allow more.")
+    if subject.is_tied:
+        words.append(TIED)
     return Section("effects", "What each parameter does", tuple(words))
 
 
@@ -119,6 +121,8 @@ def _map(subject: Subject) -> Section:
         words.append("Trials that are still running count as if their results were known.")
     if subject.optimizer.space.constraints:
         words.append("Nothing is drawn where the constraints do not allow a trial.")
+    if subject.is_tied:
+        words.append(TIED)
     return Section("map", "The landscape", tuple(words))
 
 

@@ -14,6 +14,7 @@ from innerloop.space.parameters import Choice, Parameter, Real
 from innerloop.types import Array
 
 _ALONG_A_LINE, _ALONG_THE_ONLY_LINE, _ACROSS_A_MAP = 61, 241, 40
+_STEPS_OF_TIED = 201
 # The viewer of maps chooses two of so many parameters.
 _ON_MAPS = 4
 
@@ -108,7 +109,7 @@ def _values_along(model: FittedModel, name: str) -> list[Any]:
     """Values of a parameter which the constraints allow while the others stay at the best."""
     parameter = model.parameters[name]
     if parameter.count is None:
-        low, high = _reach(model, name)
+        low, high = (_reach_of_tied if model.domain.is_flat else _reach)(model, name)
         here = model.center[model.space.columns[name]]
         count = _ALONG_A_LINE if len(model.parameters) > 1 else _ALONG_THE_ONLY_LINE
         steps = np.unique(np.concatenate([np.linspace(low, high, count), here]))
@@ -140,6 +141,14 @@ def _reach(model: FittedModel, name: str) -> tuple[float, float]:
     return min(max(low, 0.0), here), max(min(high, 1.0), here)
 
 
+def _reach_of_tied(model: FittedModel, name: str) -> tuple[float, float]:
+    """How far a continuous coordinate may go while others follow, to half a percent."""
+    parameter, here = model.parameters[name], float(model.center[model.space.columns[name].start])
+    steps = np.unique(np.append(np.linspace(0.0, 1.0, _STEPS_OF_TIED), here))
+    allowed = model.feasible(model.moved({name: [parameter.decode([u]) for u in steps]}))
+    return min(here, *steps[allowed]), max(here, *steps[allowed])
+
+
 def _map(model: FittedModel, plane: Plane) -> Map:
     mean, improvement = model.expected(plane.X).mean, model.improvement(plane.X)
     return Map(plane.x, plane.y, plane.grid(mean), plane.grid(improvement), plane.sides)
@@ -149,7 +158,8 @@ def _plane(model: FittedModel, x: str, y: str) -> Plane:
     across, up = _cells(model.parameters[x]), _cells(model.parameters[y])
     X = model.moved({x: across * len(up), y: [v for v in up for _ in across]})
     sides, outside = np.zeros((0, 3)), np.zeros(len(X), dtype=np.bool_)
-    if all(type(model.parameters[n]) is Real and model.parameters[n].count is None for n in (x, y)):
+    reals = all(isinstance(p := model.parameters[n], Real) and p.count is None for n in (x, y))
+    if reals and not model.domain.is_flat:
         sides = _sides(model, x, y)
     else:
         outside = ~model.feasible(X)

@@ -116,6 +116,11 @@ class Subject:
         return max(complete, key=lambda pair: pair[0])[1] if complete else None
 
     @property
+    def is_tied(self) -> bool:
+        """Whether an equation ties parameters to each other."""
+        return self.optimizer.space.domain().is_flat
+
+    @property
     def fixed(self) -> dict[str, Plain]:
         """Parameters that have a single value."""
         items, varied = self.optimizer.space.parameters.items(), self.varied

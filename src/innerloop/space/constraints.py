@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import math
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -15,10 +16,11 @@ from innerloop.space.parameters import Choice, Integer, Plain, Real
 # Constraints over reals hold up to this part of the size of their terms.
 _TOLERANCE = 1e-9
 _GRAMMAR = (
-    "a constraint compares sums of parameters times numbers with <= or >=, and holds only names, "
-    "numbers, + - * / and parentheses"
+    "a constraint compares sums of parameters times numbers with <=, >= or ==, and holds only "
+    "names, numbers, + - * / and parentheses"
 )
 _ZERO = Fraction(0)
+_SINGLE = re.compile(r"(?<![<>=!:])=(?!=)")
 
 
 @dataclass(frozen=True)
@@ -29,7 +31,7 @@ class Constraint:
         text: the constraint as it was written.
         coefficients: by name.
         limit: of the sum.
-        equation: whether it is one half of an equation.
+        equation: whether it is one half of an equation; the other half stands beside it.
     """
 
     text: str
@@ -80,18 +82,13 @@ class Constraint:
                     f"{about}, which is searched in its logarithm, where the constraint is not "
                     "linear: use log=False"
                 )
-            if self.equation and isinstance(parameter, Real) and parameter.count is None:
-                raise InputError(
-                    f"constraint {self.text!r} is an equation over the real number {name!r}: leave "
-                    "one of its parameters out of the space and compute it from the others"
-                )
 
 
 def parse(text: str) -> tuple[Constraint, ...]:
     """The constraints that a text states: one for each comparison in it.
 
     Args:
-        text: such as "0 <= x - y <= 2".
+        text: such as "0 <= x - y <= 2"; a single = means ==.
 
     Returns:
         The constraints.
@@ -99,7 +96,7 @@ def parse(text: str) -> tuple[Constraint, ...]:
     if not isinstance(text, str):
         raise InputError(f"a constraint must be a string such as 'x + y <= 1', got {text!r}")
     try:
-        tree = ast.parse(text.strip(), mode="eval").body
+        tree = ast.parse(_SINGLE.sub("==", text.strip()), mode="eval").body
         if not isinstance(tree, ast.Compare):
             raise _refusal(text)
         sides = [_linear(node, text) for node in (tree.left, *tree.comparators)]

@@ -174,7 +174,8 @@ def half_space(
     levels = sum_of_levels(constraint, axes)
     if levels is None:
         b = constraint.limit - sum(c * axes[n].low for n, c in constraint.coefficients.items())
-        b -= (_MARGIN * total + _EPSILON * size) if tight else -total / 10**13
+        if not constraint.equation:  # whose two halves leave no room for a margin
+            b -= (_MARGIN * total + _EPSILON * size) if tight else -total / 10**13
     else:
         held = [n for n in constraint.coefficients if axes[n].at is not None]
         b = levels.limit + sum(

@@ -21,6 +21,7 @@ from innerloop.errors import InputError
 from innerloop.sobol import sobol
 from innerloop.space import toml
 from innerloop.space.constraints import Constraint, parse
+from innerloop.space.even import evenly
 from innerloop.space.half_spaces import Axis, Sum, axis_of, half_space, sum_of_levels
 from innerloop.space.parameters import (
     Choice,
@@ -31,6 +32,7 @@ from innerloop.space.parameters import (
     parameter_from,
     plain,
 )
+from innerloop.space.remainders import ROUND_TRIPS, Remainders
 from innerloop.types import Array, Seed
 
 _SOBOL_POINTS = 2**12
@@ -47,8 +49,8 @@ class Space:
         parameters: by name, a `Real`, `Integer` or `Choice`; a plain value is fixed, takes no
             coordinate, and is in all params.
         constraints: linear ones over numeric parameters, such as `"2*x + 3*y <= 10"` or
-            `"0 <= x - y <= 2"`; < and > mean the same as <= and >=. Equations such as
-            `"x + 2*y == 10"` may hold between integers and stepped numbers.
+            `"0 <= x - y <= 2"`, or equations such as `"a + b + c == 1"`; < and > mean the same as
+            <= and >=, and = the same as ==.
     """
 
     parameters: Mapping[str, Real | Integer | Choice | Plain]
@@ -157,17 +159,28 @@ class Space:
         """
         return np.array([self.encode(each) for each in params]).reshape(len(params), self.d)
 
-    def decode(self, x: ArrayLike) -> dict[str, Plain]:
+    def decode(self, x: ArrayLike, *, fixed: Mapping[str, Any] | None = None) -> dict[str, Plain]:
         """The params nearest to a point.
+
+        Near the plane of an equation, they meet it: where the others were rounded, the real number
+        with most room takes what is left.
 
         Args:
             x: (d,), a point of the unit cube.
+            fixed: values that some parameters have, whatever the point is.
 
         Returns:
             Values by name.
         """
-        point = checks.vector("x", x, self.d).tolist()
-        return {n: kind.decode(point[self.columns[n]]) for n, kind in self._kinds.items()}
+        point, given = checks.vector("x", x, self.d), fixed or {}
+        held = {name: self._kinds[name].check(name, given[name]) for name in given}
+        params = self._rounded(point, held)
+        for _ in range(ROUND_TRIPS if self._remainders.equations else 0):
+            again = self._rounded(self.encode(params), held)
+            if again == params:
+                break
+            params = again
+        return params
 
     def domain(self, fixed: Mapping[str, Any] | None = None) -> Domain:
         """Where the points lie that meet the constraints.
@@ -181,8 +194,8 @@ class Space:
         held = self._held({} if fixed is None else fixed)
         blocks = (p.discrete(self.columns[name].start) for name, p in self._kinds.items())
         discrete = tuple(block for block in blocks if block is not None)
-        # What is held may leave the others a single value, for which a margin has no room.
-        for tight in (True, False) if held else (True,):
+        # What is held or equal may leave the others a single value: a margin has no room there.
+        for tight in (True, False) if held or self._remainders.equations else (True,):
             sides = self._sides(held, tight)
             with suppress(InputError):
                 return make_domain(self.d, inequalities=sides, fixed=held, discrete=discrete)
@@ -205,7 +218,8 @@ class Space:
         """Points that fill the space evenly, values of a parameter in equal numbers.
 
         The first points of a scrambled Sobol sequence that meet the constraints; if these are too
-        few, random points follow. A seed gives the same first points whatever the size.
+        few, random points follow. Where there are none, as in the plane of an equation, an even
+        choice of random points comes first. A seed gives the same first points whatever the size.
 
         Args:
             size: how many.
@@ -219,7 +233,8 @@ class Space:
         drawn = _SOBOL_POINTS if self.constraints else size
         U = sobol(2 ** (drawn - 1).bit_length(), len(kinds), generator)
         X = np.hstack([kind.quantile(u) for kind, u in zip(kinds, U.T, strict=True)])
-        X = X[self._whole.contains(X, 0.0)]
+        inside = self._whole.contains(X, 0.0)
+        X = X[inside] if inside.any() else evenly(self._whole, X, size, generator)
         while len(X) < size:
             X = np.concatenate([X, self.sample(_FILLING, generator)])
         return X[:size]
@@ -309,9 +324,21 @@ class Space:
         return {n: p if isinstance(p, Parameter) else Choice((p,)) for n, p in items}
 
     @cached_property
+    def _remainders(self) -> Remainders:
+        """What fills up equations over reals."""
+        return Remainders.of(self.inequalities, self.parameters)
+
+    @cached_property
     def _whole(self) -> Domain:
         """Where all points lie that meet the constraints."""
         return self.domain()
+
+    def _rounded(self, point: Array, held: Mapping[str, Any]) -> dict[str, Plain]:
+        """The values nearest to each coordinate of a point (d,), with equations filled up."""
+        u = point.tolist()
+        params = {n: kind.decode(u[self.columns[n]]) for n, kind in self._kinds.items()}
+        params.update(held)
+        return self._remainders.filled(params, held) if self._remainders.equations else params
 
     def _values(self, params: Mapping[str, Any]) -> dict[str, Plain]:
         """`params` as plain values, whether they meet the constraints or not."""

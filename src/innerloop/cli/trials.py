@@ -75,13 +75,16 @@ def tell(
     """
     from innerloop.cli.studies import open_study
     from innerloop.errors import InputError
-    from innerloop.studies.results import tell_file, tell_one
+    from innerloop.studies.results import tell_one, tell_text
+    from innerloop.studies.tables import read_text
 
     if results is None and not failed:
         raise typer.BadParameter("give a CSV file, or --failed with the id of a trial")
     if results is not None and results.isdigit() and not outcomes and not Path(results).exists():
         raise typer.BadParameter(f"give what came of trial {results}, as name=value")
     complaints = []
+    # A file that is not there leaves everything as it is, failures that are told with it included.
+    text = None if results is None or outcomes else read_text(results)
     told = open_study(storage, study)
     for number in failed or ():
         try:
@@ -89,7 +92,11 @@ def tell(
         except InputError as error:
             complaints.append(str(error))
     if results is not None:
-        done = tell_one(told, results, outcomes) if outcomes else tell_file(told, results)
+        source = "stdin" if results == "-" else results
+        if text is None:
+            done = tell_one(told, results, outcomes or ())
+        else:
+            done = tell_text(told, text, source)
         complaints += done.complaints
         before = f", {len(done.known)} had been told before" if done.known else ""
         part = f", {len(done.waiting)} of them in part" if done.waiting else ""

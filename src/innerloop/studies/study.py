@@ -127,7 +127,7 @@ def open_study(url: str, name: str, *, writing: bool = True) -> Study:
     Returns:
         The study.
     """
-    storage = open_storage(url, writing=writing)
+    storage = open_storage(url, writing=writing, creating=False)
     with storage_errors(url):
         names = optuna.get_all_study_names(storage)
         if name not in names:

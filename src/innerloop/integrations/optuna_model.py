@@ -17,6 +17,7 @@ from innerloop.integrations.optuna_learning import SharedLearning
 from innerloop.integrations.optuna_outcomes import TrialOutcome, goals_of, outcome_of
 from innerloop.integrations.optuna_space import internal, parameter_of
 from innerloop.integrations.optuna_trials import Known, known_of
+from innerloop.integrations.trial_changes import mark_of
 from innerloop.integrations.trial_marks import is_lost
 from innerloop.optimizer.goals import Goals
 from innerloop.optimizer.learn import Kinds
@@ -50,23 +51,25 @@ class FinishedTrial(NamedTuple):
         number: that of the trial.
         place: where it was evaluated.
         outcome: what came of it.
+        mark: what tells it from the same one before it was changed.
     """
 
     number: int
     place: Place
     outcome: TrialOutcome
+    mark: int = 0
 
 
 class Taught(NamedTuple):
     """What some trials teach.
 
     Args:
-        key: the trials, and how much was told of each.
+        key: the trials, how much was told of each, and how they were changed.
         model: what came of them, with hyperparameters and the posterior at hand.
         failures: the numbers of those that failed.
     """
 
-    key: tuple[tuple[int, bool, int], ...]
+    key: tuple[tuple[int, bool, int, int], ...]
     model: OneOutcome | SeveralOutcomes
     failures: frozenset[int]
 
@@ -96,7 +99,7 @@ class SpaceModel:
         self._domain = self.space.domain()
         self._everything = self.space.everything()
         self._learning = SharedLearning.of(self.space, distributions)
-        self._finished: dict[int, FinishedTrial | None] = {}  # by number
+        self._finished: dict[tuple[int, int], FinishedTrial | None] = {}  # by number and mark
         self._taught: Taught | None = None
 
     def finished(self, trials: Sequence[FrozenTrial]) -> list[FinishedTrial]:
@@ -110,11 +113,13 @@ class SpaceModel:
         """
         known = self._finished
         for trial in trials:
-            if trial.number not in known and trial.state.is_finished():
+            mark = mark_of(trial)
+            if (trial.number, mark) not in known and trial.state.is_finished():
                 place = None if is_lost(trial) else self.place(trial)
                 outcome = outcome_of(trial, self._goals)
-                known[trial.number] = place and FinishedTrial(trial.number, place, outcome)
-        found = (known.get(trial.number) for trial in trials)
+                finished = place and FinishedTrial(trial.number, place, outcome, mark)
+                known[trial.number, mark] = finished
+        found = (known.get((trial.number, mark_of(trial))) for trial in trials)
         return [each for each in found if each is not None]
 
     def told_in_part(self, trials: Sequence[FrozenTrial]) -> list[FinishedTrial]:
@@ -129,7 +134,11 @@ class SpaceModel:
         running = [] if self._goals is None else [t for t in trials if not t.state.is_finished()]
         outcomes = [(trial, outcome_of(trial, self._goals)) for trial in running]
         told = [(trial, some, self.place(trial)) for trial, some in outcomes if some.constraints]
-        return [FinishedTrial(trial.number, at, some) for trial, some, at in told if at is not None]
+        return [
+            FinishedTrial(trial.number, at, some, mark_of(trial))
+            for trial, some, at in told
+            if at is not None
+        ]
 
     def place(self, trial: FrozenTrial) -> Place | None:
         """Where a trial is or will be evaluated.
@@ -190,7 +199,9 @@ class SpaceModel:
         Returns:
             What they teach; None if there is no value among the trials, of some outcome.
         """
-        key = tuple((e.number, e.outcome.running, len(e.outcome.constraints)) for e in finished)
+        key = tuple(
+            (e.number, e.outcome.running, len(e.outcome.constraints), e.mark) for e in finished
+        )
         if self._taught is not None and self._taught.key == key:
             return self._taught
         goals = self._goals or goals_of(
@@ -212,12 +223,15 @@ class SpaceModel:
         if goals.is_plain:
             (name,) = rows
             numbers = tuple(each.number for each in finished)
-            learned = self._learn(study, numbers, results[name], name, goals, settings)
+            changed = _changed(finished)
+            learned = self._learn(study, numbers, changed, results[name], name, goals, settings)
             self._taught = Taught(key, OneOutcome(results[name], learned), failures)
         else:
             ids = {name: tuple(each.number for each in rows[name]) for name in rows}
             by_name = {
-                name: self._learn(study, ids[name], results[name], name, goals, settings)
+                name: self._learn(
+                    study, ids[name], _changed(rows[name]), results[name], name, goals, settings
+                )
                 for name in rows
             }
             trials = tuple(_with_outcomes(each, goals) for each in finished)
@@ -341,6 +355,7 @@ class SpaceModel:
         self,
         study: Study,
         numbers: tuple[int, ...],
+        changed: tuple[tuple[int, int], ...],
         results: Results,
         name: str,
         goals: Goals,
@@ -355,8 +370,14 @@ class SpaceModel:
             goals.sign_of(name),
             Kinds.of(settings.kernel, plain=goals.is_plain, bends=goals.bends(name)),
             seconds=settings.seconds,
+            changed=changed,
         )
         return learned.knowing(results)
+
+
+def _changed(finished: Sequence[FinishedTrial]) -> tuple[tuple[int, int], ...]:
+    """Numbers and marks of trials that are not as Optuna has them."""
+    return tuple((each.number, each.mark) for each in finished if each.mark)
 
 
 def _with_outcomes(finished: FinishedTrial, goals: Goals) -> Trial:

@@ -14,6 +14,8 @@ from innerloop.optimizer.goals import Goals
 #: Attributes of a trial that was told several outcomes, before their names: numbers, and standard
 #: deviations of the noise in them.
 OUTCOME, NOISE_SD = "outcome:", "noise_sd:"
+#: Why a trial has no value.
+ERROR = "error"
 #: What was chosen for a trial, by name as the space knows it, before it asks for its parameters.
 PLAN = "innerloop:plan"
 #: What was expected of it, and how good the batch is that it belongs to.

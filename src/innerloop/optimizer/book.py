@@ -13,16 +13,10 @@ import numpy as np
 
 from innerloop import checks
 from innerloop.errors import InputError
+from innerloop.optimizer.changes import with_outcome
 from innerloop.optimizer.goals import Goals
 from innerloop.optimizer.results import Results
-from innerloop.optimizer.trials import (
-    Trial,
-    one_for_each,
-    outcome,
-    point_of,
-    tried,
-    with_outcomes,
-)
+from innerloop.optimizer.trials import Trial, one_for_each, point_of, tried
 from innerloop.space.space import Space
 from innerloop.types import Array
 
@@ -202,14 +196,7 @@ class Book:
         self, trial: Trial, value: Any, state: str, noise_sd: Any, error: str | None
     ) -> Trial:
         """A trial with its outcome, or with some of several."""
-        goals = self.goals
-        if not goals.is_plain and state == "complete":
-            if noise_sd is not None:
-                raise InputError(
-                    "of several outcomes, noise is told with each: {name: (value, noise_sd)}"
-                )
-            return with_outcomes(trial, value, goals.names, len(goals.objectives))
-        return outcome(trial, goals.unnamed(value), state, noise_sd, error)
+        return with_outcome(trial, self.goals, value, state, noise_sd, error)
 
     def _append(self, trial: Trial, x: Array) -> Trial:
         """Put a trial on record, with its encoded point (d,)."""

@@ -187,7 +187,8 @@ def outcome(trial: Trial, value: Any, state: str, noise_sd: Any, error: str | No
     if state not in ("complete", "failed", "cancelled"):
         raise InputError(f"state must be 'complete', 'failed' or 'cancelled', got {state!r}")
     if trial.state == "complete":
-        raise InputError(f"trial {trial.id} was told {trial.value} before, and keeps it")
+        told = f"was told {trial.value} before"
+        raise InputError(f"trial {trial.id} {told}, and keeps it: `correct` replaces it")
     if error is not None and not isinstance(error, str):
         raise InputError(f"error must be text, got {error!r}")
     now = time.time()

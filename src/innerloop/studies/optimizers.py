@@ -61,6 +61,7 @@ def _trial(record: Record, params: dict[str, Any], state: str, *, several: bool)
         "told": _seconds(record.finished),
         "prediction": record.prediction,
         "certificate": record.certificate,
+        "noise_sd": None if several else next(iter(record.noise_sds.values()), None),
     }
     if several:
         names = ("outcomes", "noise_sds", "predictions")

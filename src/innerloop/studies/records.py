@@ -8,14 +8,21 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from innerloop.integrations.trial_marks import EXPECTED, NOISE_SD, StoredTrial, is_lost, told_of
+from innerloop.integrations.trial_marks import (
+    ERROR,
+    EXPECTED,
+    NOISE_SD,
+    StoredTrial,
+    is_lost,
+    told_of,
+)
 from innerloop.optimizer.goals import Goals
 from innerloop.optimizer.trials import Trial
 from innerloop.space.parameters import Parameter
 from innerloop.space.space import Space
 
-#: Attributes of a trial: who runs it, and why it failed.
-OWNER, ERROR = "innerloop:owner", "error"
+#: The attribute of a trial that says who runs it.
+OWNER = "innerloop:owner"
 _STATES = {
     "RUNNING": "running",
     "WAITING": "waiting",

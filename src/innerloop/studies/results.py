@@ -22,6 +22,7 @@ class Told(NamedTuple):
 
     Args:
         told: ids of trials that were told now.
+        corrected: ids of trials that were told something else now.
         known: ids of trials that had the same outcomes before.
         waiting: ids of trials that were told now and lack some outcome.
         complaints: what is wrong, with the line that it is in.
@@ -29,6 +30,7 @@ class Told(NamedTuple):
     """
 
     told: list[int]
+    corrected: list[int]
     known: list[int]
     waiting: list[int]
     complaints: list[str]
@@ -62,13 +64,14 @@ def tell_rows(study: Study, file: TextIO, source: str) -> Told:
     return tell_text(study, file.read(), source)
 
 
-def tell_text(study: Study, text: str, source: str) -> Told:
+def tell_text(study: Study, text: str, source: str, *, correct: bool = False) -> Told:
     """The same of the text of a file.
 
     Args:
         study: one that has the trials.
         text: a table with the columns id and those of outcomes.
         source: what to call it in errors.
+        correct: whether what was told otherwise before is replaced.
 
     Returns:
         What was told, and what was wrong.
@@ -77,37 +80,53 @@ def tell_text(study: Study, text: str, source: str) -> Told:
     columns = table.columns
     outcomes = {columns.index(name): name for name in study.goals.names if name in columns}
     numbers = Numbers.of(table.texts(outcomes), table.separator)
-    every = Told([], [], [], [], _unknown(study, columns))
+    every = Told([], [], [], [], [], _unknown(study, columns))
     first = columns.index("id")
     for row in table.rows:
         try:
             if row.complaint is not None:
                 raise InputError(row.complaint)
             told = {name: row.cells[k] for k, name in outcomes.items() if row.cells[k]}
-            _tell(study, row.cells[first], told, numbers, every)
+            _tell(study, row.cells[first], told, numbers, every, correct)
         except InputError as error:
             every.complaints.append(f"{source}, line {row.line}: {error}")
     return every
 
 
-def tell_one(study: Study, id: str, told: Sequence[str]) -> Told:
+def tell_one(study: Study, id: str, told: Sequence[str], *, correct: bool = False) -> Told:
     """Tell what came of one trial.
 
     Args:
         study: one that has the trial.
         id: its number.
         told: texts such as "yield=71"; of one outcome, its value alone will do.
+        correct: whether what was told otherwise before is replaced.
 
     Returns:
         What was told, and what was wrong.
     """
-    every = Told([], [], [], [], [])
+    every = Told([], [], [], [], [], [])
     try:
         texts = _named(told, study.goals.names)
-        _tell(study, id, texts, Numbers(), every)
+        _tell(study, id, texts, Numbers(), every, correct)
     except InputError as error:
         every.complaints.append(str(error))
     return every
+
+
+def tell_failed(study: Study, id: int, *, correct: bool = False) -> None:
+    """Tell that a trial has no value.
+
+    Args:
+        study: one that has the trial; an InputError if it has not, or if the trial was told before.
+        id: its number.
+        correct: whether what was told otherwise before is replaced.
+    """
+    why = "told to have failed"
+    if correct and study.record(id).state not in ("running", "waiting"):
+        study.correct(id, None, error=why)
+    else:
+        study.fail(id, why)
 
 
 def _named(told: Sequence[str], names: Sequence[str]) -> dict[str, str]:
@@ -143,7 +162,9 @@ def _unknown(study: Study, columns: Sequence[str]) -> list[str]:
     return [name for name in columns if name and name.removeprefix("params.") not in known]
 
 
-def _tell(study: Study, id: str, texts: Mapping[str, str], numbers: Numbers, every: Told) -> None:
+def _tell(
+    study: Study, id: str, texts: Mapping[str, str], numbers: Numbers, every: Told, correct: bool
+) -> None:
     """Tell a trial, and note what came of it; an InputError if that cannot be."""
     number = _trial(id)
     told = {name: _value(id, name, text, numbers) for name, text in texts.items()}
@@ -155,6 +176,14 @@ def _tell(study: Study, id: str, texts: Mapping[str, str], numbers: Numbers, eve
     if not new and record.state in ("complete", "running"):
         every.known.append(number)
         return
+    wrong = {name: each for name, each in new.items() if name in record.outcomes}
+    if correct and (wrong or record.state == "failed"):
+        is_running = record.state == "running"
+        study.correct(number, wrong if is_running else new or told)
+        every.corrected.append(number)
+        new = {name: each for name, each in new.items() if name not in wrong}
+        if not is_running or not new:
+            return
     if study.tell(number, new or told).state == "running":
         every.waiting.append(number)
     every.told.append(number)

@@ -14,8 +14,9 @@ from innerloop.space.space import Space
 from innerloop.studies.records import Record, record_of
 
 #: The attribute of a study that has its settings, and the version of these: studies with goals of
-#: their own have the second one, which an earlier innerloop refuses.
-ATTRIBUTE, VERSION = "innerloop", 2
+#: their own have the second one, those that were changed the third, which an earlier innerloop
+#: refuses.
+ATTRIBUTE, WITH_GOALS, VERSION = "innerloop", 2, 3
 
 
 class StudyView(ABC):

@@ -222,3 +222,58 @@ def test_earlier_versions_refuse_what_was_changed(tmp_path):
     line = [*INNERLOOP, "trials", "-f", "json", "--storage", url, "--study", "s"]
     run = subprocess.run(line, capture_output=True, text=True, check=True)
     assert json.loads(run.stdout)[0]["value"] == 3.0
+
+
+# Trials that are to be forgotten.
+
+
+def test_forgetting_from_the_shell(tmp_path):
+    (tmp_path / "space.toml").write_text(TOML)
+    call(tmp_path, "ask", "-n", "4", "--space", "space.toml", "--seed", "1")
+    (tmp_path / "r.csv").write_text("id,value\n0,1\n1,2\n2,3\n")
+    call(tmp_path, "tell", "r.csv")
+    before = call(tmp_path, "trials", "-f", "json")[0]
+    _, err = call(tmp_path, "forget", "0", "3", "9", status=1)
+    assert "forgotten: 1\n" in err
+    assert "trial 3 is pending" in err
+    assert "there is no trial 9" in err
+    record = json.loads(call(tmp_path, "trials", "-f", "json")[0])[0]
+    assert (record["state"], record["value"], record["lost"]) == ("forgotten", 1.0, False)
+    assert as_csv(call(tmp_path, "trials", "-f", "csv")[0])[0]["value"] == "1.0"
+    assert json.loads(call(tmp_path, "best", "-f", "json")[0])[0]["id"] == 1
+    _, err = call(tmp_path, "tell", "0", "5", "--correct", status=1)
+    assert "trial 0 was forgotten: bring it back first" in err
+    call(tmp_path, "report")
+    assert "forgotten" in (tmp_path / "report.html").read_text()
+    assert "brought back: 1" in call(tmp_path, "forget", "0", "--undo")[1]
+    assert call(tmp_path, "trials", "-f", "json")[0] == before
+
+
+def test_a_forgotten_point_is_tried_again_by_a_run(tmp_path):
+    (tmp_path / "few.toml").write_text('[k]\ntype = "integer"\nlow = 1\nhigh = 4\n')
+    line = ["run", "--space", "few.toml", "-n", "4", "--", "echo {k}"]
+    call(tmp_path, *line)
+    call(tmp_path, "forget", "2")
+    call(tmp_path, *line)
+    records = json.loads(call(tmp_path, "trials", "-f", "json")[0])
+    assert [r["state"] for r in records] == [*["complete"] * 2, "forgotten", *["complete"] * 2]
+    assert records[4]["params"] == records[2]["params"]
+
+
+def test_a_study_forgets_and_remembers(url, tmp_path):
+    study, other = told(url, 9, {4: -50.0}), told(f"sqlite:///{tmp_path}/other.db", 9, {4: -50.0})
+    study.forget(4)
+    assert study.best().value == min(value(r.params) for r in study.records() if r.id != 4)
+    assert [t.state for t in optimizer_of(study).trials].count("forgotten") == 1
+    never = create_study(f"sqlite:///{tmp_path}/never.db", "s", space=SPACE, seed=5)
+    for record in [never.ask() for _ in range(9)]:
+        if record.id == 4:
+            never.fail(4, "never ran", lost=True)
+        else:
+            never.tell(record.id, value(record.params))
+    assert open_study(url, "s").ask().params == never.ask().params
+    study.fail(9, "again", lost=True)
+    study.forget(4, undo=True)
+    other.fail(other.ask().id, "again", lost=True)
+    one, two = study.ask(), other.ask()
+    assert (one.params, one.prediction) == (two.params, two.prediction)

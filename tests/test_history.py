@@ -210,3 +210,111 @@ def test_files_without_corrections_are_as_before(tmp_path):
     optimizer.correct(0, 4.0)
     optimizer.save(tmp_path / "o.json")
     assert json.loads((tmp_path / "o.json").read_text())["version"] == 2
+
+
+# Trials that are to be forgotten.
+
+
+@settings(max_examples=8)
+@given(st.sets(st.integers(0, 11), max_size=6), st.booleans())
+def test_what_is_brought_back_was_never_gone(ids, has_asked):
+    one, other = (told(plain_points(7, 12), VALUES) for _ in range(2))
+    if has_asked:
+        assert asked(one) == asked(other)
+    before = one.trials
+    for k in ids:
+        one.forget(k)
+    for k in ids:
+        one.forget(k, undo=True)
+    assert one.trials == before
+    assert len(one.history) == 2 * len(ids)
+    assert asked(one) == asked(other)
+
+
+@settings(max_examples=6)
+@given(st.sets(st.integers(0, 11), min_size=1, max_size=6))
+def test_what_is_forgotten_teaches_nothing(ids):
+    points = plain_points(7, 12)
+    optimizer = told(points, VALUES)
+    for k in ids:
+        optimizer.forget(k)
+    # As if these had never been evaluated, though there are as many trials.
+    never = il.Optimizer(SPACE, seed=3)
+    for k, params in enumerate(points):
+        if k in ids:
+            never.add(params, state="cancelled")
+        else:
+            never.add(params, VALUES[k])
+    assert optimizer.best.params == never.best.params
+    assert asked(optimizer) == asked(never)
+    assert [t.value for t in optimizer.trials[:12]] == VALUES
+
+
+def test_a_forgotten_trial_stays_on_record(tmp_path):
+    points = plain_points(7, 4)
+    optimizer = told(points, [3.0, 1.0, None, 2.0])
+    assert optimizer.forget(1).state == "forgotten"
+    assert optimizer.forget(1).value == 1.0
+    assert optimizer.forget(2).state == "forgotten"
+    assert optimizer.best.id == 3
+    assert optimizer.chance is None
+    assert not optimizer.abandoned
+    for change in (
+        lambda: optimizer.tell(1, 3.0),
+        lambda: optimizer.correct(1, 3.0),
+        lambda: optimizer.resume(1),
+    ):
+        with pytest.raises(il.InputError, match="trial 1 was forgotten: bring it back first"):
+            change()
+    optimizer.save(tmp_path / "o.json")
+    loaded = il.Optimizer.load(tmp_path / "o.json")
+    assert loaded.trials == optimizer.trials
+    assert loaded.forget(2, undo=True).state == "failed"
+    assert loaded.forget(1, undo=True).state == "complete"
+    assert loaded.best.id == 1
+    assert loaded.forget(0, undo=True) == optimizer.trials[0]
+    assert [(c.kind, c.trial) for c in loaded.history] == [
+        ("forget", 1), ("forget", 2), ("undo", 2), ("undo", 1)
+    ]  # fmt: skip
+
+
+def test_the_point_of_a_forgotten_trial_may_be_tried_again():
+    space = il.Space({"n": il.Integer(1, 3)})
+    optimizer = il.Optimizer(space, seed=0)
+    for n in (1, 2, 3):
+        optimizer.add({"n": n}, float(n))
+    assert optimizer.exhausted
+    optimizer.forget(1)
+    assert not optimizer.exhausted
+    assert optimizer.ask().params == {"n": 2}
+
+
+def test_what_cannot_be_forgotten():
+    limits = ["heat <= 1.1 * trial 0"]
+    optimizer = il.Optimizer(SPACE, seed=0, outcome_constraints=limits)
+    optimizer.add(plain_points(0, 1)[0], {"value": 1.0, "heat": 0.5})
+    optimizer.ask()
+    with pytest.raises(il.InputError, match="trial 0 is what 'heat"):
+        optimizer.forget(0)
+    with pytest.raises(il.InputError, match="trial 1 is pending"):
+        optimizer.forget(1)
+    with pytest.raises(il.InputError, match="there is no trial 2"):
+        optimizer.forget(2)
+    assert optimizer.history == ()
+
+
+def test_several_outcomes_are_forgotten():
+    points = plain_points(5, 9)
+    optimizer = told(points, map(outcomes, points), **SEVERAL)
+    before = optimizer.front
+    optimizer.forget(before[0].id)
+    assert before[0].id not in [t.id for t in optimizer.front]
+    never = il.Optimizer(SPACE, seed=3, **SEVERAL)
+    for k, params in enumerate(points):
+        if k == before[0].id:
+            never.add(params, state="cancelled")
+        else:
+            never.add(params, outcomes(params))
+    assert asked(optimizer) == asked(never)
+    optimizer.forget(before[0].id, undo=True)
+    assert optimizer.front == before

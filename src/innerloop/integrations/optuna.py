@@ -42,6 +42,7 @@ from innerloop.integrations.optuna_trials import (
     known_of,
     running,
 )
+from innerloop.integrations.trial_changes import marks_of
 from innerloop.linalg import one_blas_thread
 from innerloop.maximizers.maximizer import Maximizer
 from innerloop.optimizer.goals import Goals
@@ -309,7 +310,7 @@ class InnerLoopSampler(BaseSampler):
             return None
         told = [*finished, *model.told_in_part(ask.trials)]
         told.sort(key=lambda each: each.number)
-        taught = model.taught(ask.study, told, self._settings)
+        taught = model.taught(ask.study, told, self._settings, marks_of(ask.trials))
         if taught is None:
             return None
         others = running(ask.trials, but=ask.trial, expire=self._settings.expire)

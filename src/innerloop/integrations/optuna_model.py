@@ -51,25 +51,23 @@ class FinishedTrial(NamedTuple):
         number: that of the trial.
         place: where it was evaluated.
         outcome: what came of it.
-        mark: what tells it from the same one before it was changed.
     """
 
     number: int
     place: Place
     outcome: TrialOutcome
-    mark: int = 0
 
 
 class Taught(NamedTuple):
     """What some trials teach.
 
     Args:
-        key: the trials, how much was told of each, and how they were changed.
+        key: the trials and how much was told of each, and those that were changed.
         model: what came of them, with hyperparameters and the posterior at hand.
         failures: the numbers of those that failed.
     """
 
-    key: tuple[tuple[int, bool, int, int], ...]
+    key: tuple[tuple[int, ...], ...]
     model: OneOutcome | SeveralOutcomes
     failures: frozenset[int]
 
@@ -117,7 +115,7 @@ class SpaceModel:
             if (trial.number, mark) not in known and trial.state.is_finished():
                 place = None if is_lost(trial) else self.place(trial)
                 outcome = outcome_of(trial, self._goals)
-                finished = place and FinishedTrial(trial.number, place, outcome, mark)
+                finished = place and FinishedTrial(trial.number, place, outcome)
                 known[trial.number, mark] = finished
         found = (known.get((trial.number, mark_of(trial))) for trial in trials)
         return [each for each in found if each is not None]
@@ -134,11 +132,7 @@ class SpaceModel:
         running = [] if self._goals is None else [t for t in trials if not t.state.is_finished()]
         outcomes = [(trial, outcome_of(trial, self._goals)) for trial in running]
         told = [(trial, some, self.place(trial)) for trial, some in outcomes if some.constraints]
-        return [
-            FinishedTrial(trial.number, at, some, mark_of(trial))
-            for trial, some, at in told
-            if at is not None
-        ]
+        return [FinishedTrial(trial.number, at, some) for trial, some, at in told if at is not None]
 
     def place(self, trial: FrozenTrial) -> Place | None:
         """Where a trial is or will be evaluated.
@@ -183,7 +177,11 @@ class SpaceModel:
         return held
 
     def taught(
-        self, study: Study, finished: Sequence[FinishedTrial], settings: Settings
+        self,
+        study: Study,
+        finished: Sequence[FinishedTrial],
+        settings: Settings,
+        changed: tuple[tuple[int, int], ...] = (),
     ) -> Taught | None:
         """What trials teach.
 
@@ -195,13 +193,13 @@ class SpaceModel:
             finished: its finished trials that lie in the space, and those told in part.
             settings: the same at every call; `kernel`, `seconds` and `acquisition` of them count:
                 constraints are modelled where it is the default.
+            changed: the trials of the study that are not as Optuna has them, as `marks_of` gives.
 
         Returns:
             What they teach; None if there is no value among the trials, of some outcome.
         """
-        key = tuple(
-            (e.number, e.outcome.running, len(e.outcome.constraints), e.mark) for e in finished
-        )
+        known = ((e.number, e.outcome.running, len(e.outcome.constraints)) for e in finished)
+        key = (*known, *changed)
         if self._taught is not None and self._taught.key == key:
             return self._taught
         goals = self._goals or goals_of(
@@ -223,15 +221,12 @@ class SpaceModel:
         if goals.is_plain:
             (name,) = rows
             numbers = tuple(each.number for each in finished)
-            changed = _changed(finished)
             learned = self._learn(study, numbers, changed, results[name], name, goals, settings)
             self._taught = Taught(key, OneOutcome(results[name], learned), failures)
         else:
             ids = {name: tuple(each.number for each in rows[name]) for name in rows}
             by_name = {
-                name: self._learn(
-                    study, ids[name], _changed(rows[name]), results[name], name, goals, settings
-                )
+                name: self._learn(study, ids[name], changed, results[name], name, goals, settings)
                 for name in rows
             }
             trials = tuple(_with_outcomes(each, goals) for each in finished)
@@ -373,11 +368,6 @@ class SpaceModel:
             changed=changed,
         )
         return learned.knowing(results)
-
-
-def _changed(finished: Sequence[FinishedTrial]) -> tuple[tuple[int, int], ...]:
-    """Numbers and marks of trials that are not as Optuna has them."""
-    return tuple((each.number, each.mark) for each in finished if each.mark)
 
 
 def _with_outcomes(finished: FinishedTrial, goals: Goals) -> Trial:

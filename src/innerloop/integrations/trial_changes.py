@@ -11,7 +11,14 @@ import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from innerloop.integrations.trial_marks import ERROR, LOST, NOISE_SD, OUTCOME, StoredTrial
+from innerloop.integrations.trial_marks import (
+    ERROR,
+    FORGOTTEN,
+    LOST,
+    NOISE_SD,
+    OUTCOME,
+    StoredTrial,
+)
 from innerloop.optimizer.changes import Change
 
 #: Attributes of a study that are changes, before their numbers.
@@ -107,8 +114,11 @@ def _changed(
 ) -> _Trial:
     """A trial after its changes; itself, if these have left nothing different."""
     state, values, attributes = trial.state.name, trial.values, dict(trial.user_attrs)
+    is_forgotten = False
     for change in changes:
-        told = change.after
+        told, is_forgotten = change.after, change.kind == "forget"
+        if change.kind in ("forget", "undo"):
+            continue
         if told["state"] in _STATES:
             state = _STATES[told["state"]]
             kept = (name for name in attributes if not name.startswith((OUTCOME, NOISE_SD)))
@@ -124,8 +134,13 @@ def _changed(
         attributes |= {ERROR: told["error"]} if "error" in told else {}
     fields = {"values": values, "user_attrs": attributes}
     is_same = values == trial.values and attributes == trial.user_attrs
-    if is_same and state == trial.state.name:
+    is_same = is_same and state == trial.state.name
+    if is_same and not is_forgotten:
         return trial
-    others = {name: each for name, each in trial.system_attrs.items() if name != LOST}
-    mark = zlib.crc32(json.dumps([state, values, attributes], sort_keys=True).encode()) or 1
-    return remade(trial, state, {**fields, "system_attrs": {**others, CHANGED: mark}})
+    others = {n: each for n, each in trial.system_attrs.items() if n != LOST or is_same}
+    now = json.dumps([state, values, attributes, is_forgotten], sort_keys=True)
+    others[CHANGED] = zlib.crc32(now.encode()) or 1
+    if is_forgotten:
+        # Nothing is learned from trials that are lost, and their points are as good as new.
+        state, others = "FAIL", {**others, LOST: True, FORGOTTEN: state}
+    return remade(trial, state, {**fields, "system_attrs": others})

@@ -16,7 +16,7 @@ from innerloop.errors import InputError
 from innerloop.optimizer.changes import with_outcome
 from innerloop.optimizer.goals import Goals
 from innerloop.optimizer.results import Results
-from innerloop.optimizer.trials import Trial, one_for_each, point_of, tried
+from innerloop.optimizer.trials import Trial, one_for_each, point_of, refuse_forgotten, tried
 from innerloop.space.space import Space
 from innerloop.types import Array
 
@@ -100,6 +100,7 @@ class Book:
             The trial, pending again.
         """
         known = self._known(trial)
+        refuse_forgotten(known)
         if known.state == "complete" or (known.state == "pending" and known.id in self._given_out):
             raise InputError(f"trial {known.id} is {known.state}: it cannot be taken up again")
         again = replace(known, state="pending", error=None, asked=time.time(), told=None)
@@ -256,7 +257,8 @@ class Book:
 
     def _results_of(self, name: str) -> tuple[tuple[int, ...], Results]:
         """The trials that have one of several outcomes, by id, and what was told of it."""
-        having = [t for t in self._trials if t.state != "cancelled" and name in (t.outcomes or {})]
+        told = [t for t in self._trials if t.state not in ("cancelled", "forgotten")]
+        having = [trial for trial in told if name in (trial.outcomes or {})]
         noise = [(trial.noise_sds or {}).get(name) for trial in having]
         X = np.array([self._points[trial.id] for trial in having]).reshape(-1, self.space.d)
         values = [(trial.outcomes or {})[name] for trial in having]

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from innerloop import checks
 from innerloop.errors import InputError
 from innerloop.optimizer.goals import Goals
-from innerloop.optimizer.trials import STATES, Trial, outcome, with_outcomes
+from innerloop.optimizer.trials import STATES, Trial, outcome, refuse_forgotten, with_outcomes
 
 #: What a trial was told, by the names that it has there.
 TOLD = ("state", "value", "noise_sd", "error", "told", "outcomes", "noise_sds")
@@ -23,7 +23,8 @@ class Change:
     """A change of something that was on record.
 
     Args:
-        kind: "correct": what came of a trial was replaced.
+        kind: "correct": what came of a trial was replaced; "forget": it was marked as forgotten;
+            "undo": that was undone.
         trial: the id of the trial.
         before: what it was, by name, without what there was none of.
         after: what it is from then on.
@@ -144,6 +145,7 @@ def corrected(
         The trial as it is now; as it was, if it was told just that.
     """
     checks.one_of("state", state, ("complete", "failed"))
+    refuse_forgotten(trial)
     if trial.state not in ("complete", "failed") and not trial.outcomes:
         raise InputError(f"trial {trial.id} is {trial.state}: tell what came of it")
     some = isinstance(value, Mapping) and state == "complete" and not goals.is_plain
@@ -156,6 +158,42 @@ def corrected(
     if teaches_the_same(told_of(now), told_of(trial)) and now.error == trial.error:
         return trial
     return now
+
+
+def forgotten(trial: Trial, goals: Goals) -> Trial:
+    """The trial marked as forgotten, with all that it was told.
+
+    Args:
+        trial: one that is not pending.
+        goals: what is told of it.
+
+    Returns:
+        The trial, forgotten; as it was, if it was forgotten before.
+    """
+    if trial.state == "pending":
+        raise InputError(f"trial {trial.id} is pending: only what is finished can be forgotten")
+    for limit in goals.constraints:
+        if limit.trial == trial.id:
+            raise InputError(
+                f"trial {trial.id} is what {limit.text!r} is relative to: it can be corrected"
+            )
+    return trial if trial.state == "forgotten" else replace(trial, state="forgotten")
+
+
+def remembered(trial: Trial, changes: Sequence[Change]) -> Trial:
+    """The trial as it was before it was forgotten.
+
+    Args:
+        trial: one that is forgotten.
+        changes: all that there were.
+
+    Returns:
+        The trial; as it is, if it is not forgotten.
+    """
+    if trial.state != "forgotten":
+        return trial
+    changed = [each for each in changes if each.trial == trial.id and each.kind == "forget"]
+    return replace(trial, state=changed[-1].before["state"])
 
 
 def _untold(trial: Trial, names: Collection[str] | None) -> Trial:

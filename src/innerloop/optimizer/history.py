@@ -1,4 +1,4 @@
-"""A book whose trials may be corrected; what was there before stays in a history."""
+"""A book whose trials may be corrected or forgotten; what was there before stays in a history."""
 
 from __future__ import annotations
 
@@ -6,7 +6,14 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from innerloop.optimizer.book import Book, locked
-from innerloop.optimizer.changes import Change, corrected, teaches_the_same, told_of
+from innerloop.optimizer.changes import (
+    Change,
+    corrected,
+    forgotten,
+    remembered,
+    teaches_the_same,
+    told_of,
+)
 from innerloop.optimizer.goals import Goals
 from innerloop.optimizer.trials import Trial
 from innerloop.space.space import Space
@@ -57,6 +64,23 @@ class History(Book):
         known = self._known(trial)
         now = corrected(known, self.goals, value, state, noise_sd, error)
         return known if now is known else self._change("correct", known, now)
+
+    @locked
+    def forget(self, trial: Trial | int, *, undo: bool = False) -> Trial:
+        """Keep a trial on record, marked as forgotten, and learn nothing from it.
+
+        It is not the best one, and its point may be asked again.
+
+        Args:
+            trial: the trial, or its id; not one that is pending.
+            undo: whether it is to be as it was before it was forgotten.
+
+        Returns:
+            The trial as it is now.
+        """
+        known = self._known(trial)
+        now = remembered(known, self._changes) if undo else forgotten(known, self.goals)
+        return known if now is known else self._change("undo" if undo else "forget", known, now)
 
     def _change(self, kind: str, known: Trial, now: Trial) -> Trial:
         """Put a trial on record as it is now, and that it was changed."""

@@ -1,4 +1,4 @@
-"""A book whose trials may be corrected: each change is one row beside what was told before."""
+"""A book whose trials may be corrected or forgotten: a change is a row beside what was told."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from innerloop.errors import InputError
 from innerloop.integrations.optuna_private import set_user_attr_once
 from innerloop.integrations.trial_changes import name_of
-from innerloop.optimizer.changes import Change, corrected, told_of
+from innerloop.optimizer.changes import Change, corrected, forgotten, remembered, told_of
 from innerloop.optimizer.trials import Trial
 from innerloop.studies.book import Book, shortened
 from innerloop.studies.records import Record, trial_of
@@ -37,6 +37,25 @@ class History(Book):
             known = self._trial(trial)
             now = _corrected(known, self, told, None if error is None else shortened(error))
             return None if now is known else self._change("correct", known, now, told)
+
+        self._append(make)
+        return self.record(trial)
+
+    def forget(self, trial: int, *, undo: bool = False) -> Record:
+        """Keep a trial on record, marked as forgotten, and learn nothing from it.
+
+        Args:
+            trial: its id; an InputError if there is none, or if it is not finished.
+            undo: whether it is to be as it was before it was forgotten.
+
+        Returns:
+            The trial as it is now.
+        """
+
+        def make(changes: tuple[Change, ...]) -> Change | None:
+            known = self._trial(trial)
+            now = remembered(known, changes) if undo else forgotten(known, self.goals)
+            return None if now is known else self._change("undo" if undo else "forget", known, now)
 
         self._append(make)
         return self.record(trial)

@@ -12,7 +12,12 @@ from innerloop.optimizer.trials import Trial
 from innerloop.studies.records import Record
 from innerloop.studies.view import StudyView
 
-_STATES = {"complete": "complete", "running": "pending", "failed": "failed"}
+_STATES = {
+    "complete": "complete",
+    "running": "pending",
+    "failed": "failed",
+    "forgotten": "forgotten",
+}
 
 
 def optimizer_of(study: StudyView) -> Optimizer:

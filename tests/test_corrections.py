@@ -199,6 +199,29 @@ def test_processes_that_correct_at_the_same_moment(url, folder):
     assert study.record(7).value == of_all[-1].after["value"]
 
 
+def test_killed_while_it_corrects(url, folder):
+    study = told(url, 3)
+    code = (
+        "import itertools, sys\nfrom innerloop.studies.study import open_study\n"
+        "study = open_study(sys.argv[1], 's')\n"
+        "for value in itertools.count():\n"
+        "    study.correct(1, float(value))\n    print(value, flush=True)\n"
+    )
+    for lines in (0, 1, 5):
+        before = len(study.changes())
+        with subprocess.Popen(
+            [sys.executable, "-c", code, url], stdout=subprocess.PIPE, text=True
+        ) as process:
+            said = [int(process.stdout.readline()) for _ in range(lines)]
+            process.kill()
+            said += [int(line) for line in process.stdout.read().split()]
+        new = [each.after["value"] for each in study.changes()[before:]]
+        assert len(said) <= len(new) + 1  # the first value may be there already
+        assert set(said) <= {*new, 0}
+        assert len(new) <= len(said) + 1
+    assert study.record(1).value == study.changes()[-1].after["value"]
+
+
 def test_what_cannot_be_corrected(url):
     study = told(url, 2)
     study.hand_out(study.ask().id)
@@ -222,6 +245,33 @@ def test_earlier_versions_refuse_what_was_changed(tmp_path):
     line = [*INNERLOOP, "trials", "-f", "json", "--storage", url, "--study", "s"]
     run = subprocess.run(line, capture_output=True, text=True, check=True)
     assert json.loads(run.stdout)[0]["value"] == 3.0
+
+
+def test_the_history_is_shown(tmp_path):
+    (tmp_path / "space.toml").write_text(TOML)
+    call(tmp_path, "ask", "-n", "2", "--space", "space.toml")
+    assert json.loads(call(tmp_path, "history", "-f", "json")[0]) == []
+    assert call(tmp_path, "history", "-f", "csv")[0] .strip() == "at,kind,trial,before,after"
+    call(tmp_path, "tell", "0", "70.1")
+    call(tmp_path, "tell", "0", "7.01", "--correct")
+    call(tmp_path, "tell", "--failed", "0", "--correct")
+    call(tmp_path, "forget", "0")
+    changes = json.loads(call(tmp_path, "history", "-f", "json")[0])
+    assert [(c["kind"], c["trial"]) for c in changes] == [
+        ("correct", 0), ("correct", 0), ("forget", 0)
+    ]  # fmt: skip
+    assert [c["before"].get("value") for c in changes] == [70.1, 7.01, None]
+    assert [c["after"]["state"] for c in changes] == ["complete", "failed", "forgotten"]
+    rows = list(csv.DictReader(io.StringIO(call(tmp_path, "history", "-f", "csv")[0])))
+    assert [row["before"] for row in rows][:2] == [
+        "value 70.1", 'state "complete", value 7.01'
+    ]  # fmt: skip
+    assert 'error "told to have failed"' in rows[1]["after"]
+    url = f"sqlite:///{tmp_path}/innerloop.db"
+    assert len(open_study(url, "default").changes()) == 3
+    # What SQLite cannot be asked for at once is asked for with Optuna.
+    slow = call(tmp_path, "history", "-f", "csv", "--storage", f"{url}?timeout=9")[0]
+    assert slow == call(tmp_path, "history", "-f", "csv")[0]
 
 
 # Trials that are to be forgotten.

@@ -29,6 +29,7 @@ for command in (
     trials.ask,
     trials.tell,
     changes.forget,
+    changes.history,
     trials.trials,
     trials.best,
     trials.front,

@@ -10,6 +10,7 @@ from typing import Any
 
 from innerloop.integrations.optuna_tables import State, TableStudy, TableTrial, studies_of
 from innerloop.integrations.trial_changes import as_changed, changes_of
+from innerloop.optimizer.changes import Change
 from innerloop.studies.view import ATTRIBUTE, StudyView
 
 # Without what only SQLAlchemy knows how to read: a query, or a driver.
@@ -25,12 +26,16 @@ class StudyFile(StudyView):
 
     def __init__(self, study: TableStudy) -> None:
         super().__init__(study.name, study.directions, study.user_attrs)
-        changes, objectives = changes_of(study.user_attrs), len(study.directions)
-        self._trials = as_changed(study.trials, changes, objectives, _remade)
+        self._changes, objectives = changes_of(study.user_attrs), len(study.directions)
+        self._trials = as_changed(study.trials, self._changes, objectives, _remade)
 
     def stored_trials(self) -> Sequence[TableTrial]:
         """All trials, in the order of their ids."""
         return self._trials
+
+    def changes(self) -> tuple[Change, ...]:
+        """Every change of what was on record, the first one first."""
+        return self._changes
 
 
 def study_file(url: str, name: str) -> StudyFile | None:

@@ -9,6 +9,7 @@ from typing import Any
 
 from innerloop.errors import StudyError
 from innerloop.integrations.trial_marks import StoredTrial
+from innerloop.optimizer.changes import Change
 from innerloop.optimizer.goals import Goals
 from innerloop.space.space import Space
 from innerloop.studies.records import Record, record_of
@@ -44,6 +45,10 @@ class StudyView(ABC):
     @abstractmethod
     def stored_trials(self) -> Sequence[StoredTrial]:
         """All trials as they are stored, in the order of their ids."""
+
+    @abstractmethod
+    def changes(self) -> tuple[Change, ...]:
+        """Every change of what was on record, the first one first."""
 
     @property
     def direction(self) -> str:

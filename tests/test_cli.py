@@ -256,7 +256,7 @@ def test_targets_that_fail(folder):
         (["--space", "none.toml", "target.py:loss"], "cannot read none.toml: No such file"),
         (["--space", "bad.toml", "target.py:loss"], "bad.toml, line 3: parameter 'x': low"),
         (["--space", "space.toml", "--", "echo {z}"], "names {z}"),
-        (["target.py:loss"], "there is no study 'default'"),
+        (["target.py:loss"], "innerloop.db: there is no such database"),
         (["--storage", "sqlite:////proc/a.db", "--space", "space.toml", "target.py:loss"],
          "may not be written to"),
         (["--storage", "sqlite:///none/a.db", "--space", "space.toml", "target.py:loss"],

@@ -286,7 +286,7 @@ def test_every_state_has_its_name():
     """The script knows states by their number; cancelled trials are not among the failures."""
     script = (files("innerloop.report") / "assets" / "values.js").read_text(encoding="utf-8")
     names = json.loads(re.search(r"STATE_NAMES = (\[.*?\]);", script)[1])
-    assert names == ["running", "complete", "failed", "given up", "cancelled"]
+    assert names == ["running", "complete", "failed", "given up", "cancelled", "forgotten"]
     numbers = re.search(r"\[PENDING, COMPLETE, CANCELLED\] = (\[.*?\]);", script)[1]
     assert [STATES[k] for k in json.loads(numbers)] == ["pending", "complete", "cancelled"]
     assert STATES[2:4] == ("failed", "expired")

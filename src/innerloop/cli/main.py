@@ -12,7 +12,7 @@ try:
 except ImportError:
     sys.exit("the command innerloop needs more packages: pip install 'innerloop[study]'")
 
-from innerloop.cli import pages, runs, trials
+from innerloop.cli import changes, pages, runs, trials
 from innerloop.cli.output import message
 from innerloop.errors import InnerLoopError
 
@@ -28,6 +28,8 @@ for command in (
     runs.run,
     trials.ask,
     trials.tell,
+    changes.forget,
+    changes.history,
     trials.trials,
     trials.best,
     trials.front,

@@ -57,11 +57,17 @@ def tell(
     ] = None,
     outcomes: Annotated[
         list[str] | None,
-        typer.Argument(help="What came of the trial, all or some of it.", metavar="NAME=VALUE"),
+        typer.Argument(
+            help="What came of the trial, all or some of it; of one outcome its value alone.",
+            metavar="NAME=VALUE",
+        ),
     ] = None,
     failed: Annotated[
         list[int] | None, typer.Option(help="A trial that has no value.", metavar="ID")
     ] = None,
+    correct: Annotated[
+        bool, typer.Option("--correct", help="Replace what was told otherwise before.")
+    ] = False,
     storage: options.Storage = STORAGE,
     study: options.Study = STUDY,
 ) -> None:
@@ -72,28 +78,38 @@ def tell(
     innerloop tell results.csv
 
     innerloop tell 7 yield=71.5 cost=3.2
+
+    innerloop tell 7 71.5 --correct
     """
     from innerloop.cli.studies import open_study
     from innerloop.errors import InputError
-    from innerloop.studies.results import tell_file, tell_one
+    from innerloop.studies.results import tell_failed, tell_one, tell_text
+    from innerloop.studies.tables import read_text
 
     if results is None and not failed:
         raise typer.BadParameter("give a CSV file, or --failed with the id of a trial")
     if results is not None and results.isdigit() and not outcomes and not Path(results).exists():
         raise typer.BadParameter(f"give what came of trial {results}, as name=value")
     complaints = []
+    # A file that is not there leaves everything as it is, failures that are told with it included.
+    text = None if results is None or outcomes else read_text(results)
     told = open_study(storage, study)
     for number in failed or ():
         try:
-            told.fail(number, "told to have failed")
+            tell_failed(told, number, correct=correct)
         except InputError as error:
             complaints.append(str(error))
     if results is not None:
-        done = tell_one(told, results, outcomes) if outcomes else tell_file(told, results)
+        source = "stdin" if results == "-" else results
+        if text is None:
+            done = tell_one(told, results, outcomes or (), correct=correct)
+        else:
+            done = tell_text(told, text, source, correct=correct)
         complaints += done.complaints
         before = f", {len(done.known)} had been told before" if done.known else ""
         part = f", {len(done.waiting)} of them in part" if done.waiting else ""
-        message(f"told {len(done.told)}{part}{before}")
+        again = f", corrected {len(done.corrected)}" if done.corrected else ""
+        message(f"told {len(done.told)}{part}{again}{before}")
         if done.ignored:
             names = ", ".join(map(repr, told.goals.names))
             message(f"ignored: {', '.join(map(repr, done.ignored))}; outcomes are {names}")

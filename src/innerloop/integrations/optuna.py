@@ -23,13 +23,10 @@ except ImportError as error:
 from innerloop import checks
 from innerloop.acquisition.lookahead import Lookahead
 from innerloop.acquisition.utility import Utility
+from innerloop.integrations.optuna_changes import latest_as_changed, listed_as_changed
 from innerloop.integrations.optuna_memory import Memory
 from innerloop.integrations.optuna_outcomes import goals_of
-from innerloop.integrations.optuna_private import (
-    latest_trials,
-    listed_trials,
-    set_constraints_of,
-)
+from innerloop.integrations.optuna_private import set_constraints_of
 from innerloop.integrations.optuna_settled import Ask, Chosen, settled
 from innerloop.integrations.optuna_space import (
     at_quantile,
@@ -45,6 +42,7 @@ from innerloop.integrations.optuna_trials import (
     known_of,
     running,
 )
+from innerloop.integrations.trial_changes import marks_of
 from innerloop.linalg import one_blas_thread
 from innerloop.maximizers.maximizer import Maximizer
 from innerloop.optimizer.goals import Goals
@@ -208,7 +206,7 @@ class InnerLoopSampler(BaseSampler):
         replace(self._settings, goals=goals_of(study.directions, ()))
         if self._space is not None:
             return self.distributions
-        trials = listed_trials(study)
+        trials = listed_as_changed(study)
         with self._lock:
             return self._memory_of(Ask(study, trial, trials)).common_space(trials)
 
@@ -231,7 +229,7 @@ class InnerLoopSampler(BaseSampler):
         startup = default_initial(len(space)) if self._startup is None else self._startup
         with self._lock, one_blas_thread():  # other processes want the other cores
             # What others plan may have changed since any list of trials was kept.
-            trials = latest_trials(study)
+            trials = latest_as_changed(study)
             known = known_of(trial)
 
             def choose(ask: Ask) -> Chosen | None:
@@ -265,7 +263,7 @@ class InnerLoopSampler(BaseSampler):
             )
         if searchable(param_distribution):
             with self._lock, one_blas_thread():
-                ask = Ask(study, trial, listed_trials(study))
+                ask = Ask(study, trial, listed_as_changed(study))
                 chosen = self._given_the_others(ask, param_name, param_distribution)
             if param_name in chosen:
                 return chosen[param_name]
@@ -312,7 +310,7 @@ class InnerLoopSampler(BaseSampler):
             return None
         told = [*finished, *model.told_in_part(ask.trials)]
         told.sort(key=lambda each: each.number)
-        taught = model.taught(ask.study, told, self._settings)
+        taught = model.taught(ask.study, told, self._settings, marks_of(ask.trials))
         if taught is None:
             return None
         others = running(ask.trials, but=ask.trial, expire=self._settings.expire)

@@ -75,6 +75,7 @@ class SharedLearning:
         kinds: Kinds = Kinds(),  # noqa: B008 - it never changes
         *,
         seconds: float | None = None,
+        changed: tuple[tuple[int, int], ...] = (),
     ) -> Learned:
         """Hyperparameters, as the study has them or learned now, going on from what it has.
 
@@ -85,12 +86,16 @@ class SharedLearning:
             sign: 1 if large values are good, -1 if small ones are.
             kinds: as in `learn`; what was learned with other kernels is passed over.
             seconds: as in `learn`.
+            changed: numbers and marks of the trials that were changed. What was learned from them
+                as they were before is passed over.
 
         Returns:
             What was learned, of one of these kinds.
         """
         kind = _name_of(kinds.kernels)
-        stored = self._stored(study, kind)
+        stored, marks = self._stored(study, kind), _digest(changed) if changed else None
+        if stored.get("changed") != marks:
+            stored = {}
         before = Learned.from_dict(stored["learned"]) if stored else None
         trials = _digest(numbers)
         if before is not None and stored["space"] == self.identity:
@@ -100,6 +105,7 @@ class SharedLearning:
         learned = learn(results, sign, before, kinds, seconds=seconds)
         if kind is not None:
             content = {"kernel": kind, "trials": trials, "learned": learned.to_dict()}
+            content |= {} if marks is None else {"changed": marks}
             self._store(study, content)
         return learned
 

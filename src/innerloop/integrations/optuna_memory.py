@@ -13,6 +13,7 @@ from optuna.trial import FrozenTrial
 from innerloop.integrations.optuna_model import SpaceModel
 from innerloop.integrations.optuna_private import storage_of, study_id_of, trial_id_of
 from innerloop.integrations.optuna_trials import common_space, complete
+from innerloop.integrations.trial_changes import marks_of
 from innerloop.optimizer.goals import Goals
 from innerloop.space.space import Space
 
@@ -67,8 +68,8 @@ class Memory:
             Distributions that a model can search, by name.
         """
         told = complete(trials)
-        # Complete trials become more and never change: their number says which they are.
-        key = len(told), frozenset(having)
+        # Complete trials become more: their number says which they are, but for those changed.
+        key = len(told), marks_of(told), frozenset(having)
         if key not in self._spaces:
             _remember(self._spaces, key, common_space(told, having), _SPACES)
         return dict(self._spaces[key])

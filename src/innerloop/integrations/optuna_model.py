@@ -17,6 +17,7 @@ from innerloop.integrations.optuna_learning import SharedLearning
 from innerloop.integrations.optuna_outcomes import TrialOutcome, goals_of, outcome_of
 from innerloop.integrations.optuna_space import internal, parameter_of
 from innerloop.integrations.optuna_trials import Known, known_of
+from innerloop.integrations.trial_changes import mark_of
 from innerloop.integrations.trial_marks import is_lost
 from innerloop.optimizer.goals import Goals
 from innerloop.optimizer.learn import Kinds
@@ -61,12 +62,12 @@ class Taught(NamedTuple):
     """What some trials teach.
 
     Args:
-        key: the trials, and how much was told of each.
+        key: the trials and how much was told of each, and those that were changed.
         model: what came of them, with hyperparameters and the posterior at hand.
         failures: the numbers of those that failed.
     """
 
-    key: tuple[tuple[int, bool, int], ...]
+    key: tuple[tuple[int, ...], ...]
     model: OneOutcome | SeveralOutcomes
     failures: frozenset[int]
 
@@ -96,7 +97,7 @@ class SpaceModel:
         self._domain = self.space.domain()
         self._everything = self.space.everything()
         self._learning = SharedLearning.of(self.space, distributions)
-        self._finished: dict[int, FinishedTrial | None] = {}  # by number
+        self._finished: dict[tuple[int, int], FinishedTrial | None] = {}  # by number and mark
         self._taught: Taught | None = None
 
     def finished(self, trials: Sequence[FrozenTrial]) -> list[FinishedTrial]:
@@ -110,11 +111,13 @@ class SpaceModel:
         """
         known = self._finished
         for trial in trials:
-            if trial.number not in known and trial.state.is_finished():
+            mark = mark_of(trial)
+            if (trial.number, mark) not in known and trial.state.is_finished():
                 place = None if is_lost(trial) else self.place(trial)
                 outcome = outcome_of(trial, self._goals)
-                known[trial.number] = place and FinishedTrial(trial.number, place, outcome)
-        found = (known.get(trial.number) for trial in trials)
+                finished = place and FinishedTrial(trial.number, place, outcome)
+                known[trial.number, mark] = finished
+        found = (known.get((trial.number, mark_of(trial))) for trial in trials)
         return [each for each in found if each is not None]
 
     def told_in_part(self, trials: Sequence[FrozenTrial]) -> list[FinishedTrial]:
@@ -174,7 +177,11 @@ class SpaceModel:
         return held
 
     def taught(
-        self, study: Study, finished: Sequence[FinishedTrial], settings: Settings
+        self,
+        study: Study,
+        finished: Sequence[FinishedTrial],
+        settings: Settings,
+        changed: tuple[tuple[int, int], ...] = (),
     ) -> Taught | None:
         """What trials teach.
 
@@ -186,11 +193,13 @@ class SpaceModel:
             finished: its finished trials that lie in the space, and those told in part.
             settings: the same at every call; `kernel`, `seconds` and `acquisition` of them count:
                 constraints are modelled where it is the default.
+            changed: the trials of the study that are not as Optuna has them, as `marks_of` gives.
 
         Returns:
             What they teach; None if there is no value among the trials, of some outcome.
         """
-        key = tuple((e.number, e.outcome.running, len(e.outcome.constraints)) for e in finished)
+        known = ((e.number, e.outcome.running, len(e.outcome.constraints)) for e in finished)
+        key = (*known, *changed)
         if self._taught is not None and self._taught.key == key:
             return self._taught
         goals = self._goals or goals_of(
@@ -212,12 +221,12 @@ class SpaceModel:
         if goals.is_plain:
             (name,) = rows
             numbers = tuple(each.number for each in finished)
-            learned = self._learn(study, numbers, results[name], name, goals, settings)
+            learned = self._learn(study, numbers, changed, results[name], name, goals, settings)
             self._taught = Taught(key, OneOutcome(results[name], learned), failures)
         else:
             ids = {name: tuple(each.number for each in rows[name]) for name in rows}
             by_name = {
-                name: self._learn(study, ids[name], results[name], name, goals, settings)
+                name: self._learn(study, ids[name], changed, results[name], name, goals, settings)
                 for name in rows
             }
             trials = tuple(_with_outcomes(each, goals) for each in finished)
@@ -342,6 +351,7 @@ class SpaceModel:
         self,
         study: Study,
         numbers: tuple[int, ...],
+        changed: tuple[tuple[int, int], ...],
         results: Results,
         name: str,
         goals: Goals,
@@ -356,6 +366,7 @@ class SpaceModel:
             goals.sign_of(name),
             Kinds.of(settings.kernel, plain=goals.is_plain, bends=goals.bends(name)),
             seconds=settings.seconds,
+            changed=changed,
         )
         return learned.knowing(results)
 

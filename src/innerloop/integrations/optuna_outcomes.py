@@ -115,7 +115,14 @@ def outcome_of(trial: FrozenTrial, goals: Goals | None = None) -> TrialOutcome:
         constraints={n: value for n, value in limited.items() if math.isfinite(value)},
         violated=frozenset(name for name, value in limited.items() if not value <= 0.0),
         pruned=trial.state == TrialState.PRUNED,
+        noise_sds=_noise_of(trial) if len(values) == 1 else {},
     )
+
+
+def _noise_of(trial: FrozenTrial) -> dict[str, float]:
+    """The noise in the one value of a trial, where innerloop knows it, by its number."""
+    noise = [each for name, each in trial.user_attrs.items() if name.startswith(NOISE_SD)]
+    return {"0": float(noise[0])} if len(noise) == 1 else {}
 
 
 def goals_of(

@@ -13,8 +13,8 @@ import numpy as np
 from optuna.study import Study
 from optuna.trial import FrozenTrial
 
+from innerloop.integrations.optuna_changes import latest_as_changed
 from innerloop.integrations.optuna_model import SpaceModel
-from innerloop.integrations.optuna_private import latest_trials
 from innerloop.integrations.optuna_space import external
 from innerloop.integrations.optuna_trials import expect, plan, running
 from innerloop.optimizer.trials import Trial
@@ -94,7 +94,7 @@ def settled(
     while choice is not None:
         before = _places(choice.model, ask, expire)
         plan(ask.study, ask.trial, choice.planned)
-        latest = ask._replace(trials=latest_trials(ask.study))
+        latest = ask._replace(trials=latest_as_changed(ask.study))
         reach = _SAME if ask.again else _CLOSE
         met = _met(choice, before, _places(choice.model, latest, expire), reach)
         if not met or ask.again >= _ROUNDS:

@@ -14,10 +14,14 @@ from innerloop.optimizer.goals import Goals
 #: Attributes of a trial that was told several outcomes, before their names: numbers, and standard
 #: deviations of the noise in them.
 OUTCOME, NOISE_SD = "outcome:", "noise_sd:"
+#: Why a trial has no value.
+ERROR = "error"
 #: What was chosen for a trial, by name as the space knows it, before it asks for its parameters.
 PLAN = "innerloop:plan"
 #: What was expected of it, and how good the batch is that it belongs to.
 EXPECTED = "innerloop:expected"
+#: Marks a trial that is to be forgotten, with the name of the state that Optuna has for it.
+FORGOTTEN = "innerloop:forgotten"
 #: Marks a trial that was given up before there was an answer: it says nothing of its parameters.
 LOST = "innerloop:lost"
 
@@ -77,10 +81,23 @@ def told_of(trial: StoredTrial, goals: Goals, prefix: str = OUTCOME) -> dict[str
     Returns:
         Numbers by name; objectives also if something else than innerloop has told them.
     """
-    values = trial.values if prefix == OUTCOME and trial.state.name != "FAIL" else None
+    has_values = trial.state.name != "FAIL" or is_forgotten(trial)
+    values = trial.values if prefix == OUTCOME and has_values else None
     told = dict(zip(goals.objectives, values or (), strict=False))
     kept = {name: trial.user_attrs.get(f"{prefix}{name}") for name in goals.names}
     return {**told, **{name: float(each) for name, each in kept.items() if each is not None}}
+
+
+def is_forgotten(trial: StoredTrial) -> bool:
+    """Whether a trial is to be forgotten, whatever it was told.
+
+    Args:
+        trial: one of any state.
+
+    Returns:
+        Whether it says nothing of its parameters, and is on record only.
+    """
+    return FORGOTTEN in trial.system_attrs
 
 
 def is_lost(trial: StoredTrial) -> bool:

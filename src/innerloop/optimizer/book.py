@@ -13,16 +13,10 @@ import numpy as np
 
 from innerloop import checks
 from innerloop.errors import InputError
+from innerloop.optimizer.changes import with_outcome
 from innerloop.optimizer.goals import Goals
 from innerloop.optimizer.results import Results
-from innerloop.optimizer.trials import (
-    Trial,
-    one_for_each,
-    outcome,
-    point_of,
-    tried,
-    with_outcomes,
-)
+from innerloop.optimizer.trials import Trial, one_for_each, point_of, refuse_forgotten, tried
 from innerloop.space.space import Space
 from innerloop.types import Array
 
@@ -106,6 +100,7 @@ class Book:
             The trial, pending again.
         """
         known = self._known(trial)
+        refuse_forgotten(known)
         if known.state == "complete" or (known.state == "pending" and known.id in self._given_out):
             raise InputError(f"trial {known.id} is {known.state}: it cannot be taken up again")
         again = replace(known, state="pending", error=None, asked=time.time(), told=None)
@@ -202,14 +197,7 @@ class Book:
         self, trial: Trial, value: Any, state: str, noise_sd: Any, error: str | None
     ) -> Trial:
         """A trial with its outcome, or with some of several."""
-        goals = self.goals
-        if not goals.is_plain and state == "complete":
-            if noise_sd is not None:
-                raise InputError(
-                    "of several outcomes, noise is told with each: {name: (value, noise_sd)}"
-                )
-            return with_outcomes(trial, value, goals.names, len(goals.objectives))
-        return outcome(trial, goals.unnamed(value), state, noise_sd, error)
+        return with_outcome(trial, self.goals, value, state, noise_sd, error)
 
     def _append(self, trial: Trial, x: Array) -> Trial:
         """Put a trial on record, with its encoded point (d,)."""
@@ -269,7 +257,8 @@ class Book:
 
     def _results_of(self, name: str) -> tuple[tuple[int, ...], Results]:
         """The trials that have one of several outcomes, by id, and what was told of it."""
-        having = [t for t in self._trials if t.state != "cancelled" and name in (t.outcomes or {})]
+        told = [t for t in self._trials if t.state not in ("cancelled", "forgotten")]
+        having = [trial for trial in told if name in (trial.outcomes or {})]
         noise = [(trial.noise_sds or {}).get(name) for trial in having]
         X = np.array([self._points[trial.id] for trial in having]).reshape(-1, self.space.d)
         values = [(trial.outcomes or {})[name] for trial in having]

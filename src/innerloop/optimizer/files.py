@@ -13,7 +13,8 @@ from innerloop.atomic import write_text
 from innerloop.errors import InputError
 
 _FORMAT = "innerloop optimizer"
-_VERSION = 1
+# What has a history has the second version, which an earlier innerloop refuses.
+_PLAIN, _VERSION = 1, 2
 
 
 def write(path: str | os.PathLike[str], content: Mapping[str, Any]) -> None:
@@ -24,7 +25,8 @@ def write(path: str | os.PathLike[str], content: Mapping[str, Any]) -> None:
         content: what JSON can hold.
     """
     text = _body(content)
-    header = {"format": _FORMAT, "version": _VERSION, "checksum": _checksum(text)}
+    version = _VERSION if "history" in content else _PLAIN
+    header = {"format": _FORMAT, "version": version, "checksum": _checksum(text)}
     # The last byte closes the outermost brace, so that no shorter file is valid.
     whole = json.dumps(header)[:-1] + ', "content": ' + text + "}"
     write_text(path, whole)
@@ -46,10 +48,10 @@ def read(path: str | os.PathLike[str]) -> dict[str, Any]:
         raise InputError(f"{path} is not a complete JSON file: {error}") from None
     if not isinstance(whole, dict) or whole.get("format") != _FORMAT:
         raise InputError(f"{path} is not a file that Optimizer.save wrote")
-    if whole.get("version") != _VERSION:
+    if whole.get("version") not in (_PLAIN, _VERSION):
         raise InputError(
             f"{path} has version {whole.get('version')!r} of the format; this innerloop reads "
-            f"version {_VERSION}: a newer innerloop may have written it"
+            f"version {_VERSION} at most: a newer innerloop may have written it"
         )
     content = whole.get("content")
     if not isinstance(content, dict) or not _is_intact(content, whole.get("checksum")):

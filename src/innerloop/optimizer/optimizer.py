@@ -20,8 +20,10 @@ from innerloop.batches.chance import Chance
 from innerloop.errors import InputError
 from innerloop.maximizers.maximizer import Maximizer
 from innerloop.optimizer import files
-from innerloop.optimizer.book import Book, locked
+from innerloop.optimizer.book import locked
+from innerloop.optimizer.changes import Change
 from innerloop.optimizer.goals import DIRECTIONS, Goals
+from innerloop.optimizer.history import History
 from innerloop.optimizer.learn import Kinds, learn
 from innerloop.optimizer.learned import Learned
 from innerloop.optimizer.models import OneOutcome, SeveralOutcomes
@@ -45,7 +47,7 @@ class SearchSettings(TypedDict, total=False):
     seconds: float | None
 
 
-class Optimizer(Book):
+class Optimizer(History):
     """Chooses parameters to try, given all results so far and all trials that are still running.
 
     Several threads may use one optimizer: a lock lets them in one at a time, so that no id and no
@@ -111,6 +113,7 @@ class Optimizer(Book):
         self._drawn = 0  # points taken from the Sobol sequence
         # What was learned at the last ask that needed it, by outcome; and from the present results.
         self._learned: dict[str, Learned] = {}
+        self._learned_after = 0  # so many changes
         self._latest: tuple[object, OneOutcome | SeveralOutcomes] | None = None
 
     @property
@@ -213,7 +216,7 @@ class Optimizer(Book):
             # Nothing needs to be learned for points of the initial design.
             if designed(number, self._settings, self._drawn, told) < number:
                 model = self._one_outcome() if self.goals.is_plain else self._several_outcomes()
-                self._learned = self._kept_of(model)
+                self._keep_learned(model)
             proposal = propose(
                 number,
                 space=self.space,
@@ -332,6 +335,7 @@ class Optimizer(Book):
                 "trials": [trial.to_dict() for trial in self._trials],
                 "drawn": self._drawn,
                 "learned": self._learned_to_dict(),
+                **self._history_to_dict(),
             },
         )
 
@@ -357,6 +361,8 @@ class Optimizer(Book):
             if learned is not None:
                 by_name = learned if "gp" not in learned else {optimizer.goals.names[0]: learned}
                 optimizer._learned = {n: Learned.from_dict(each) for n, each in by_name.items()}
+            optimizer._changes = tuple(map(Change.from_dict, content.get("history", ())))
+            optimizer._learned_after = content.get("learned_after", 0)
         except (KeyError, TypeError, InputError) as error:
             raise InputError(f"{path} does not hold an optimizer: {error}") from error
         return optimizer
@@ -373,7 +379,9 @@ class Optimizer(Book):
         """
         other = copy.copy(self)
         other._replace_all([replace(trial, id=number) for number, trial in enumerate(trials)])
-        other._latest = None
+        if not self._is_as_before(None, self._learned_after):
+            other._learned = {}
+        other._latest, other._changes, other._learned_after = None, (), 0
         return other
 
     @locked
@@ -388,6 +396,13 @@ class Optimizer(Book):
         if self._settings.expire is not None:
             self._expire(self._settings.expire)
 
+    def _history_to_dict(self) -> dict[str, Any]:
+        """The history, ready for JSON, if there is any."""
+        if not self._changes:
+            return {}
+        history = [change.to_dict() for change in self._changes]
+        return {"history": history, "learned_after": self._learned_after}
+
     def _learned_to_dict(self) -> dict[str, Any] | None:
         """What the last ask learned, ready for JSON; that of one objective without its name."""
         plain = {name: each.to_dict() for name, each in self._learned.items()}
@@ -395,17 +410,21 @@ class Optimizer(Book):
             return None
         return plain[self.goals.names[0]] if self.goals.is_plain else plain
 
-    def _kept_of(self, model: OneOutcome | SeveralOutcomes | None) -> dict[str, Learned]:
-        """What a model has learned, by outcome, to go on from at the next ask."""
+    def _keep_learned(self, model: OneOutcome | SeveralOutcomes | None) -> None:
+        """Keep what a model has learned, by outcome, to go on from at the next ask."""
+        if model is None:
+            return
         if isinstance(model, OneOutcome):
-            return {self.goals.names[0]: model.learned}
-        return self._learned if model is None else dict(model.learned)
+            self._learned = {self.goals.names[0]: model.learned}
+        else:
+            self._learned = dict(model.learned)
+        self._learned_after = len(self._changes)
 
     def _one_outcome(self) -> OneOutcome:
         """The present results and what they teach, going on from what the last ask learned."""
         if not self.goals.is_plain:
             raise InputError("there are several outcomes: see `predict`")
-        told = tuple((trial.id, trial.value) for trial in self._complete())
+        told = tuple((trial.id, trial.value, trial.noise_sd) for trial in self._complete())
         if self._latest is None or self._latest[0] != told:
             results = self._results()
             name, sign = self.goals.names[0], self._settings.sign
@@ -416,7 +435,10 @@ class Optimizer(Book):
 
     def _several_outcomes(self) -> SeveralOutcomes | None:
         """The same for several outcomes; None as long as some outcome has not been told."""
-        key = tuple((t.id, t.state, *(t.outcomes or {}).items()) for t in self._trials)
+        key = tuple(
+            (t.id, t.state, *(t.outcomes or {}).items(), *(t.noise_sds or {}).items())
+            for t in self._trials
+        )
         if self._latest is None or self._latest[0] != key:
             found = {name: self._results_of(name) for name in self.goals.names}
             if not all(ids for ids, _ in found.values()):
@@ -441,6 +463,8 @@ class Optimizer(Book):
     ) -> Callable[[Results], Learned]:
         """What so many results of an outcome teach: as before, if there are few new ones."""
         learned, settings = self._learned.get(name), self._settings
+        if learned is not None and not self._is_as_before(learned.ids, self._learned_after):
+            learned = None  # what was wrong would be where the search for what is right begins
         if learned is not None and not learned.is_due(results):
             return learned.knowing
         return partial(

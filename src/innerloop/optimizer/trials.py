@@ -14,8 +14,9 @@ import numpy as np
 from innerloop.errors import InputError
 
 #: Asked and not told; told a value; told to have failed; not told in time; cut off, for reasons
-#: that say nothing of its params: it teaches nothing, and its point is as good as new.
-STATES = ("pending", "complete", "failed", "expired", "cancelled")
+#: that say nothing of its params: it teaches nothing, and its point is as good as new; and so it is
+#: with one that is to be forgotten, whatever it was told.
+STATES = ("pending", "complete", "failed", "expired", "cancelled", "forgotten")
 
 
 @dataclass(frozen=True)
@@ -72,8 +73,8 @@ class Trial:
     Args:
         id: its number, from 0.
         params: plain Python values by name.
-        state: "pending", "complete", "failed", "expired" or "cancelled".
-        value: what was told, in a complete trial.
+        state: "pending", "complete", "failed", "expired", "cancelled" or "forgotten".
+        value: what was told, in a complete trial, or in one that was until it was forgotten.
         noise_sd: standard deviation of the noise in that value, if it was given.
         prediction: what was expected when it was asked.
         certificate: how good the whole batch was when it was asked.
@@ -149,12 +150,13 @@ def tried(trials: Iterable[Trial]) -> set[tuple[Any, ...]]:
     """Points that need not be tried again, or are about to be tried.
 
     Args:
-        trials: of which those that were cancelled do not count.
+        trials: of which those that were cancelled or forgotten do not count.
 
     Returns:
         Their points.
     """
-    return {point_of(trial.params) for trial in trials if trial.state != "cancelled"}
+    new = ("cancelled", "forgotten")
+    return {point_of(trial.params) for trial in trials if trial.state not in new}
 
 
 def failed_for_a_while(trials: Iterable[Trial]) -> bool:
@@ -186,8 +188,10 @@ def outcome(trial: Trial, value: Any, state: str, noise_sd: Any, error: str | No
     """
     if state not in ("complete", "failed", "cancelled"):
         raise InputError(f"state must be 'complete', 'failed' or 'cancelled', got {state!r}")
+    refuse_forgotten(trial)
     if trial.state == "complete":
-        raise InputError(f"trial {trial.id} was told {trial.value} before, and keeps it")
+        told = f"was told {trial.value} before"
+        raise InputError(f"trial {trial.id} {told}, and keeps it: `correct` replaces it")
     if error is not None and not isinstance(error, str):
         raise InputError(f"error must be text, got {error!r}")
     now = time.time()
@@ -222,6 +226,7 @@ def with_outcomes(trial: Trial, told: Any, names: Sequence[str], objectives: int
     Returns:
         The trial, complete if it has all outcomes, else still pending.
     """
+    refuse_forgotten(trial)
     if trial.state == "complete":
         raise InputError(f"trial {trial.id} was told {trial.outcomes} before, and keeps it")
     if not isinstance(told, Mapping) or not told:
@@ -251,6 +256,16 @@ def with_outcomes(trial: Trial, told: Any, names: Sequence[str], objectives: int
         return replace(changed, state="failed", error=", ".join(bad))
     only = values.get(names[0]) if objectives == 1 and state == "complete" else None
     return replace(changed, state=state, value=only, error=None)
+
+
+def refuse_forgotten(trial: Trial) -> None:
+    """Refuse a trial that was forgotten.
+
+    Args:
+        trial: one of any state.
+    """
+    if trial.state == "forgotten":
+        raise InputError(f"trial {trial.id} was forgotten: bring it back first")
 
 
 def check_names(told: Iterable[str], names: Sequence[str]) -> None:

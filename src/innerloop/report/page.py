@@ -52,6 +52,7 @@ _WORDS = {
     "failed": "failed",
     "expired": "given up",
     "cancelled": "cancelled",
+    "forgotten": "forgotten",
     "pending": "running",
 }
 

@@ -12,7 +12,14 @@ from innerloop.optimizer.optimizer import Optimizer
 from innerloop.optimizer.trials import Trial
 
 # The cost of a model grows with the cube of the number of results.
-_MOST = {"complete": 600, "failed": 200, "expired": 200, "cancelled": 200, "pending": 32}
+_MOST = {
+    "complete": 600,
+    "failed": 200,
+    "expired": 200,
+    "cancelled": 200,
+    "forgotten": 200,
+    "pending": 32,
+}
 _BEST = 150
 
 

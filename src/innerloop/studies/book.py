@@ -19,13 +19,18 @@ from optuna.study import StudyDirection
 from optuna.trial import FrozenTrial, TrialState
 
 from innerloop.errors import InputError
+from innerloop.integrations.optuna_changes import frozen_as_changed
 from innerloop.integrations.optuna_private import set_constraints_once, set_trial_user_attrs_once
-from innerloop.integrations.trial_marks import LOST, NOISE_SD, OUTCOME
+from innerloop.integrations.trial_changes import changes_of
+from innerloop.integrations.trial_marks import ERROR, LOST, NOISE_SD, OUTCOME
+from innerloop.optimizer.changes import Change
 from innerloop.optimizer.trials import as_number, check_names, with_outcomes
-from innerloop.studies.records import ERROR, Record, record_of, trial_of
+from innerloop.studies.records import Record, record_of, trial_of
 from innerloop.studies.storage import storage_errors
 from innerloop.studies.view import StudyView
 
+#: What to do about something that was told wrongly.
+HOW_TO_CORRECT = "'innerloop tell --correct' replaces it"
 _LONGEST_ERROR = 2000
 # Databases do not look for numbers that their columns cannot hold.
 _LARGEST_NUMBER = 2**31 - 1
@@ -57,7 +62,8 @@ class Book(StudyView):
             The trials.
         """
         with storage_errors(self.url):
-            return self.optuna.get_trials(deepcopy=False, states=states or None)
+            trials = self._as_changed(self.optuna.get_trials(deepcopy=False))
+        return [trial for trial in trials if not states or trial.state in states]
 
     def tell(self, trial: int, told: Any) -> Record:
         """Tell what came of a trial, which is kept from now on.
@@ -94,7 +100,7 @@ class Book(StudyView):
         key = self._key(trial)
         with storage_errors(self.url):
             try:
-                self._storage.set_trial_user_attr(key, ERROR, _shortened(error))
+                self._storage.set_trial_user_attr(key, ERROR, shortened(error))
                 if lost:
                     self._storage.set_trial_system_attr(key, LOST, True)
             except UpdateFinishedTrialError as finished:
@@ -112,7 +118,17 @@ class Book(StudyView):
             The trial.
         """
         with storage_errors(self.url):
-            return record_of(self._storage.get_trial(self._key(trial)), self.space, self.goals)
+            (now,) = self._as_changed([self._storage.get_trial(self._key(trial))])
+        return record_of(now, self.space, self.goals)
+
+    def changes(self) -> tuple[Change, ...]:
+        """Every change of what was on record, the first one first."""
+        with storage_errors(self.url):
+            return changes_of(self._storage.get_study_user_attrs(self._id))
+
+    def _as_changed(self, trials: list[FrozenTrial]) -> list[FrozenTrial]:
+        """Trials as they are after all changes."""
+        return frozen_as_changed(trials, self.changes(), len(self.goals.objectives))
 
     def _tell_outcomes(self, trial: int, told: Any) -> Record:
         """The same for several outcomes, each of which is told once, whoever tells it."""
@@ -128,7 +144,7 @@ class Book(StudyView):
         for name, value in (wanted.outcomes or {}).items():
             if kept[name] != value:  # another process was faster
                 before = f"{name!r} of trial {trial} was told {kept[name]} before"
-                raise InputError(f"{before}, and keeps it")
+                raise InputError(f"{before}, and keeps it: {HOW_TO_CORRECT}")
         if wanted.state == "failed":
             return self.fail(trial, str(wanted.error))
         return self._finish_if_told(trial)
@@ -187,7 +203,7 @@ class Book(StudyView):
         record = self.record(trial)
         told = record.value if self.goals.is_plain else record.outcomes
         what = f"told {told}" if record.state != "failed" else "told to have failed"
-        return InputError(f"trial {trial} was {what} before, and keeps it")
+        return InputError(f"trial {trial} was {what} before, and keeps it: {HOW_TO_CORRECT}")
 
     @cached_property
     def _id(self) -> int:
@@ -222,6 +238,13 @@ def directions_of(study: optuna.Study) -> list[str]:
     return ["maximize" if each else "minimize" for each in is_max]
 
 
-def _shortened(error: str) -> str:
-    """An error that fits into any database: its end says most."""
+def shortened(error: str) -> str:
+    """An error that fits into any database: its end says most.
+
+    Args:
+        error: of any length.
+
+    Returns:
+        The error, or its end.
+    """
     return error if len(error) <= _LONGEST_ERROR else f"... {error[-_LONGEST_ERROR:]}"

@@ -21,7 +21,7 @@ from innerloop.studies.book import directions_of
 from innerloop.studies.records import Record
 from innerloop.studies.storage import open_storage, storage_errors
 from innerloop.studies.study import Study, open_study
-from innerloop.studies.view import ATTRIBUTE, VERSION, goals_of
+from innerloop.studies.view import ATTRIBUTE, WITH_GOALS, goals_of
 
 _WAYS = {"minimize": StudyDirection.MINIMIZE, "maximize": StudyDirection.MAXIMIZE}
 _LONGEST_NAME = 200
@@ -85,7 +85,7 @@ def _adopt(
     if directions_of(study) != list(goals.objectives.values()):
         there, given = ", ".join(directions_of(study)), ", ".join(goals.objectives.values())
         raise StudyError(f"study {name!r} is there already, to {there}, not to {given}")
-    settings |= {"version": VERSION, "goals": goals.to_dict()}
+    settings |= {"version": WITH_GOALS, "goals": goals.to_dict()}
     set_user_attr_once(storage, number, ATTRIBUTE, settings)
     kept = Study(storage, name, "").goals  # another process may have been faster
     with warnings.catch_warnings():

@@ -12,7 +12,12 @@ from innerloop.optimizer.trials import Trial
 from innerloop.studies.records import Record
 from innerloop.studies.view import StudyView
 
-_STATES = {"complete": "complete", "running": "pending", "failed": "failed"}
+_STATES = {
+    "complete": "complete",
+    "running": "pending",
+    "failed": "failed",
+    "forgotten": "forgotten",
+}
 
 
 def optimizer_of(study: StudyView) -> Optimizer:
@@ -61,6 +66,7 @@ def _trial(record: Record, params: dict[str, Any], state: str, *, several: bool)
         "told": _seconds(record.finished),
         "prediction": record.prediction,
         "certificate": record.certificate,
+        "noise_sd": None if several else next(iter(record.noise_sds.values()), None),
     }
     if several:
         names = ("outcomes", "noise_sds", "predictions")

@@ -8,14 +8,22 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from innerloop.integrations.trial_marks import EXPECTED, NOISE_SD, StoredTrial, is_lost, told_of
+from innerloop.integrations.trial_marks import (
+    ERROR,
+    EXPECTED,
+    NOISE_SD,
+    StoredTrial,
+    is_forgotten,
+    is_lost,
+    told_of,
+)
 from innerloop.optimizer.goals import Goals
 from innerloop.optimizer.trials import Trial
 from innerloop.space.parameters import Parameter
 from innerloop.space.space import Space
 
-#: Attributes of a trial: who runs it, and why it failed.
-OWNER, ERROR = "innerloop:owner", "error"
+#: The attribute of a trial that says who runs it.
+OWNER = "innerloop:owner"
 _STATES = {
     "RUNNING": "running",
     "WAITING": "waiting",
@@ -31,7 +39,7 @@ class Record:
 
     Args:
         id: its number in the study.
-        state: "running", "waiting", "complete", "pruned" or "failed".
+        state: "running", "waiting", "complete", "pruned", "failed" or "forgotten".
         value: what came of it, if anything did; None where there are several objectives.
         params: values by name.
         started: when it was asked for, ISO 8601 in UTC.
@@ -82,7 +90,7 @@ def record_of(trial: StoredTrial, space: Space | None, goals: Goals) -> Record:
     Returns:
         The trial, with the values that the space fixes; whether it is feasible is left open.
     """
-    state = _STATES[trial.state.name]
+    state = "forgotten" if is_forgotten(trial) else _STATES[trial.state.name]
     failed = state == "failed"
     expected = trial.system_attrs.get(EXPECTED) or {}
     error = trial.user_attrs.get(ERROR)
@@ -95,8 +103,8 @@ def record_of(trial: StoredTrial, space: Space | None, goals: Goals) -> Record:
         params=params_of(trial.params, space),
         started=_utc(trial.datetime_start),
         finished=_utc(trial.datetime_complete),
-        error=str(error) if failed and error else None,
-        lost=is_lost(trial),
+        error=str(error) if state in ("failed", "forgotten") and error else None,
+        lost=is_lost(trial) and failed,
         prediction=expected.get("prediction"),
         certificate=expected.get("certificate"),
         outcomes=told_of(trial, goals),
@@ -116,7 +124,8 @@ def trial_of(record: Record) -> Trial:
         The trial, as if it was asked now.
     """
     without = "cancelled" if record.lost else "failed"
-    state = {"complete": "complete", "running": "pending"}.get(record.state, without)
+    known = {"complete": "complete", "running": "pending", "forgotten": "forgotten"}
+    state = known.get(record.state, without)
     return Trial(
         record.id,
         record.params,

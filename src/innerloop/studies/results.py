@@ -1,41 +1,20 @@
-"""Results by hand: rows of CSV files, with the lines of what is wrong; or one trial."""
+"""Results by hand: rows of files, with the lines of what is wrong; or one trial."""
 
 from __future__ import annotations
 
-import csv
-import io
 import math
-import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
-from pathlib import Path
-from types import MappingProxyType
-from typing import Any, NamedTuple, TextIO
+from typing import NamedTuple, TextIO
 
-from innerloop.errors import InputError, StudyError
+from innerloop.errors import InputError
 from innerloop.optimizer.trials import check_names
 from innerloop.studies.records import Record
 from innerloop.studies.study import Study
+from innerloop.studies.tables import Numbers, Table, read_text, short, table_of
 
 # Ids of more digits are not those of trials, and may be more than Python reads.
 _LONGEST_ID = 18
-_SHOWN = 60
-
-
-class Row(NamedTuple):
-    """A row of a file.
-
-    Args:
-        line: the number of its first line.
-        id: the text in that column.
-        told: the texts in those of outcomes that are not empty, by name.
-        complaint: what is wrong, if the row cannot be read.
-    """
-
-    line: int
-    id: str = ""
-    told: Mapping[str, str] = MappingProxyType({})
-    complaint: str | None = None
 
 
 class Told(NamedTuple):
@@ -43,93 +22,19 @@ class Told(NamedTuple):
 
     Args:
         told: ids of trials that were told now.
+        corrected: ids of trials that were told something else now.
         known: ids of trials that had the same outcomes before.
         waiting: ids of trials that were told now and lack some outcome.
         complaints: what is wrong, with the line that it is in.
-        ignored: columns that a study with several outcomes knows nothing of.
+        ignored: columns that the study knows nothing of.
     """
 
     told: list[int]
+    corrected: list[int]
     known: list[int]
     waiting: list[int]
     complaints: list[str]
     ignored: list[str]
-
-
-def rows(file: TextIO, source: str, names: Sequence[str]) -> tuple[list[str], Iterator[Row]]:
-    """The columns of a file, and its rows with the columns id and those of outcomes.
-
-    The first column called id and the last of each outcome count: parameters may have these names.
-
-    Args:
-        file: CSV, whose first line names the columns; a StudyError if it does not.
-        source: what to call it in errors.
-        names: of the outcomes, of which the file may have some.
-
-    Returns:
-        The names in the first line, and the rows, from the second line on.
-    """
-    lines = _Lines(file)
-    reader = csv.reader(lines)
-    header = [name.strip().removeprefix("\ufeff") for name in _cells(reader, source) or []]
-    # Spreadsheets are kept from taking names for formulas by an apostrophe.
-    header = [c[1:] if c.startswith("'") and c[1:] in names else c for c in header]
-    outcomes = {name: k for k, name in enumerate(header) if name in names}
-    if "id" not in header or not outcomes:
-        raise StudyError(
-            f"{source}, line 1: the first line must name the columns, 'id' and "
-            f"{' or '.join(map(repr, names))} "
-            f"among them, got {_short(','.join(header)) if header else 'nothing'}"
-        )
-    return header, _rows(reader, lines, header, outcomes)
-
-
-def _rows(
-    reader: Any, lines: _Lines, header: Sequence[str], outcomes: Mapping[str, int]
-) -> Iterator[Row]:
-    """The rows after the first one, given the places of outcomes."""
-    first = header.index("id")
-    while True:
-        line = reader.line_num + 1
-        try:
-            cells = next(reader, None)
-        except csv.Error as error:
-            yield Row(line, complaint=f"not CSV: {error}")
-            if reader.line_num > line:  # what follows may be the rest of a cell, not rows
-                return
-            continue
-        if cells is None:
-            return
-        if lines.ended:
-            yield Row(line, complaint="a quote is never closed, so that no row begins after it")
-        elif any(cell.strip() for cell in cells):
-            padded = [cell.strip() for cell in cells] + [""] * len(header)
-            told = {name: padded[k] for name, k in outcomes.items() if padded[k]}
-            yield Row(line, padded[first], told)
-
-
-class _Lines:
-    """The lines of a file; ended: whether there were none left when one more was wanted."""
-
-    def __init__(self, file: TextIO) -> None:
-        self._file, self.ended = file, False
-
-    def __iter__(self) -> _Lines:
-        return self
-
-    def __next__(self) -> str:
-        for line in self._file:
-            return line
-        self.ended = True
-        raise StopIteration
-
-
-def _cells(reader: Iterator[list[str]], source: str) -> list[str] | None:
-    """The first row."""
-    try:
-        return next(reader, None)
-    except csv.Error as error:
-        raise StudyError(f"{source}, line 1: not CSV: {error}") from error
 
 
 def tell_file(study: Study, path: str) -> Told:
@@ -142,116 +47,162 @@ def tell_file(study: Study, path: str) -> Told:
     Returns:
         What was told, and what was wrong.
     """
-    if path == "-":
-        # What is not UTF-8 concerns the row that it is in.
-        if isinstance(sys.stdin, io.TextIOWrapper):
-            sys.stdin.reconfigure(encoding="utf-8", errors="replace", newline="")
-        return tell_rows(study, sys.stdin, "stdin")
-    try:
-        with Path(path).open(encoding="utf-8", errors="replace", newline="") as file:
-            return tell_rows(study, file, path)
-    except OSError as error:
-        raise StudyError(f"cannot read {path}: {error.strerror or error}") from error
+    return tell_text(study, read_text(path), "stdin" if path == "-" else path)
 
 
 def tell_rows(study: Study, file: TextIO, source: str) -> Told:
-    """Tell every row that can be told.
+    """The same of a file that is open.
 
     Args:
         study: one that has the trials.
-        file: CSV with the columns id and those of outcomes.
+        file: a table with the columns id and those of outcomes.
         source: what to call it in errors.
 
     Returns:
         What was told, and what was wrong.
     """
-    columns, found = rows(file, source, study.goals.names)
-    every = Told([], [], [], [], _unknown(study, columns))
-    for row in list(found):
+    return tell_text(study, file.read(), source)
+
+
+def tell_text(study: Study, text: str, source: str, *, correct: bool = False) -> Told:
+    """The same of the text of a file.
+
+    Args:
+        study: one that has the trials.
+        text: a table with the columns id and those of outcomes.
+        source: what to call it in errors.
+        correct: whether what was told otherwise before is replaced.
+
+    Returns:
+        What was told, and what was wrong.
+    """
+    table = _results_in(text, source, study.goals.names)
+    columns = table.columns
+    outcomes = {columns.index(name): name for name in study.goals.names if name in columns}
+    numbers = Numbers.of(table.texts(outcomes), table.separator)
+    every = Told([], [], [], [], [], _unknown(study, columns))
+    first = columns.index("id")
+    for row in table.rows:
         try:
-            _tell(study, row, every)
+            if row.complaint is not None:
+                raise InputError(row.complaint)
+            told = {name: row.cells[k] for k, name in outcomes.items() if row.cells[k]}
+            _tell(study, row.cells[first], told, numbers, every, correct)
         except InputError as error:
             every.complaints.append(f"{source}, line {row.line}: {error}")
     return every
 
 
-def tell_one(study: Study, id: str, told: Sequence[str]) -> Told:
+def tell_one(study: Study, id: str, told: Sequence[str], *, correct: bool = False) -> Told:
     """Tell what came of one trial.
 
     Args:
         study: one that has the trial.
         id: its number.
-        told: texts such as "yield=71".
+        told: texts such as "yield=71"; of one outcome, its value alone will do.
+        correct: whether what was told otherwise before is replaced.
 
     Returns:
         What was told, and what was wrong.
     """
-    every, texts = Told([], [], [], [], []), dict[str, str]()
+    every = Told([], [], [], [], [], [])
     try:
-        for text in told:
-            name, equals, value = text.rpartition("=")
-            if not equals or not value.strip():
-                raise InputError(f"an outcome is told as name=value, got {_short(text)}")
-            if name.strip() in texts:
-                raise InputError(f"{name.strip()!r} is there twice")
-            texts[name.strip()] = value.strip()
-        check_names(texts, study.goals.names)
-        _tell(study, Row(1, id, texts), every)
+        texts = _named(told, study.goals.names)
+        _tell(study, id, texts, Numbers(), every, correct)
     except InputError as error:
         every.complaints.append(str(error))
     return every
 
 
+def tell_failed(study: Study, id: int, *, correct: bool = False) -> None:
+    """Tell that a trial has no value.
+
+    Args:
+        study: one that has the trial; an InputError if it has not, or if the trial was told before.
+        id: its number.
+        correct: whether what was told otherwise before is replaced.
+    """
+    why = "told to have failed"
+    if correct and study.record(id).state not in ("running", "waiting"):
+        study.correct(id, None, error=why)
+    else:
+        study.fail(id, why)
+
+
+def _named(told: Sequence[str], names: Sequence[str]) -> dict[str, str]:
+    """Texts of outcomes by name."""
+    if len(told) == 1 == len(names) and "=" not in told[0]:
+        return {names[0]: told[0].strip()}
+    texts: dict[str, str] = {}
+    for text in told:
+        name, equals, value = text.rpartition("=")
+        if not equals or not value.strip():
+            raise InputError(f"an outcome is told as name=value, got {short(text)}")
+        if name.strip() in texts:
+            raise InputError(f"{name.strip()!r} is there twice")
+        texts[name.strip()] = value.strip()
+    check_names(texts, names)
+    return texts
+
+
+def _results_in(text: str, source: str, names: Sequence[str]) -> Table:
+    """A table with the columns id and those of some outcomes."""
+    wanted = f"'id' and {' or '.join(map(repr, names))}"
+
+    def has_results(columns: Sequence[str]) -> bool:
+        return "id" in columns and not set(names).isdisjoint(columns)
+
+    return table_of(text, source, ("id", *names), has_results, wanted)
+
+
 def _unknown(study: Study, columns: Sequence[str]) -> list[str]:
     """Columns that may be misspelt outcomes."""
-    if study.goals.is_plain:
-        return []
     params = study.space.names if study.space is not None else ()
     known = {field.name for field in fields(Record)} | {*study.goals.names, *params}
     return [name for name in columns if name and name.removeprefix("params.") not in known]
 
 
-def _tell(study: Study, row: Row, every: Told) -> None:
-    """Tell a row, and note what came of it; an InputError if that cannot be."""
-    if row.complaint is not None:
-        raise InputError(row.complaint)
-    number = _trial(row)
-    told = {name: _value(row, name) for name in row.told}
+def _tell(
+    study: Study, id: str, texts: Mapping[str, str], numbers: Numbers, every: Told, correct: bool
+) -> None:
+    """Tell a trial, and note what came of it; an InputError if that cannot be."""
+    number = _trial(id)
+    told = {name: _value(id, name, text, numbers) for name, text in texts.items()}
     if not told:
         names = " or ".join(study.goals.names)
-        raise InputError(f"trial {row.id} has no {names} yet and stays as it is")
+        raise InputError(f"trial {id} has no {names} yet and stays as it is")
     record = study.record(number)
     new = {name: each for name, each in told.items() if record.outcomes.get(name) != each}
     if not new and record.state in ("complete", "running"):
         every.known.append(number)
         return
+    wrong = {name: each for name, each in new.items() if name in record.outcomes}
+    if correct and (wrong or record.state == "failed"):
+        is_running = record.state == "running"
+        study.correct(number, wrong if is_running else new or told)
+        every.corrected.append(number)
+        new = {name: each for name, each in new.items() if name not in wrong}
+        if not is_running or not new:
+            return
     if study.tell(number, new or told).state == "running":
         every.waiting.append(number)
     every.told.append(number)
 
 
-def _short(text: str) -> str:
-    """A text as it is shown in a complaint."""
-    return repr(text) if len(text) <= _SHOWN else f"{text[:_SHOWN]!r}..."
-
-
-def _trial(row: Row) -> int:
-    if not (row.id.isascii() and row.id.isdigit()):
-        raise InputError(f"id must be the number of a trial, got {_short(row.id)}")
-    digits = row.id.lstrip("0") or "0"
+def _trial(id: str) -> int:
+    if not (id.isascii() and id.isdigit()):
+        raise InputError(f"id must be the number of a trial, got {short(id)}")
+    digits = id.lstrip("0") or "0"
     if len(digits) > _LONGEST_ID:
-        raise InputError(f"there is no trial {_short(row.id)}")
+        raise InputError(f"there is no trial {short(id)}")
     return int(digits)
 
 
-def _value(row: Row, name: str) -> float:
-    try:
-        value = float(row.told[name])
-    except ValueError:
-        value = math.nan
+def _value(id: str, name: str, text: str, numbers: Numbers) -> float:
+    value = numbers.read(text)
     if not math.isfinite(value):
         raise InputError(
-            f"the {name} of trial {row.id} must be a number, got {_short(row.told[name])}; "
+            f"the {name} of trial {id} must be a number, got {short(text)}; "
             "'innerloop tell --failed' tells that a trial failed"
         )
     return value

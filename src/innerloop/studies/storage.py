@@ -37,19 +37,21 @@ _ADVICE = {
 }
 
 
-def open_storage(url: str, *, writing: bool) -> RDBStorage:
+def open_storage(url: str, *, writing: bool, creating: bool | None = None) -> RDBStorage:
     """The database at a URL.
 
     Args:
         url: that of SQLAlchemy, such as sqlite:///innerloop.db.
-        writing: whether it is to be written to, which creates it if it is a file that is not there.
+        writing: whether it is to be written to.
+        creating: whether it is created if it is a file that is not there; if it is to be written
+            to, by default.
 
     Returns:
         The storage; a StorageError that names it if it cannot be opened.
     """
     parsed = _with_driver(_parsed(url))
     is_file = parsed.drivername.partition("+")[0] == "sqlite"
-    if is_file and not writing:
+    if is_file and not (writing if creating is None else creating):
         _refuse_missing(parsed)
     with storage_errors(url):
         full = parsed.render_as_string(hide_password=False)

@@ -12,7 +12,7 @@ from innerloop.errors import InputError, StudyError
 from innerloop.integrations.optuna_private import begin_trial, trial_id_of
 from innerloop.integrations.optuna_space import take
 from innerloop.space.space import Space
-from innerloop.studies.book import Book
+from innerloop.studies.history import History
 from innerloop.studies.owners import is_dead, this_process
 from innerloop.studies.records import OWNER, Record, record_of
 from innerloop.studies.storage import open_storage, storage_errors
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 DIED = "its worker died"
 
 
-class Study(Book):
-    """A study, as `Book` has it, whose trials are chosen.
+class Study(History):
+    """A study, as `History` has it, whose trials are chosen.
 
     Args:
         storage: the database.
@@ -127,7 +127,7 @@ def open_study(url: str, name: str, *, writing: bool = True) -> Study:
     Returns:
         The study.
     """
-    storage = open_storage(url, writing=writing)
+    storage = open_storage(url, writing=writing, creating=False)
     with storage_errors(url):
         names = optuna.get_all_study_names(storage)
         if name not in names:

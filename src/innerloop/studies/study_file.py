@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
-from innerloop.integrations.optuna_tables import TableStudy, TableTrial, studies_of
+from innerloop.integrations.optuna_tables import State, TableStudy, TableTrial, studies_of
+from innerloop.integrations.trial_changes import as_changed, changes_of
+from innerloop.optimizer.changes import Change
 from innerloop.studies.view import ATTRIBUTE, StudyView
 
 # Without what only SQLAlchemy knows how to read: a query, or a driver.
@@ -22,11 +26,16 @@ class StudyFile(StudyView):
 
     def __init__(self, study: TableStudy) -> None:
         super().__init__(study.name, study.directions, study.user_attrs)
-        self._trials = study.trials
+        self._changes, objectives = changes_of(study.user_attrs), len(study.directions)
+        self._trials = as_changed(study.trials, self._changes, objectives, _remade)
 
     def stored_trials(self) -> Sequence[TableTrial]:
         """All trials, in the order of their ids."""
         return self._trials
+
+    def changes(self) -> tuple[Change, ...]:
+        """Every change of what was on record, the first one first."""
+        return self._changes
 
 
 def study_file(url: str, name: str) -> StudyFile | None:
@@ -56,6 +65,10 @@ def study_files(url: str) -> list[StudyFile] | None:
     if found is None:
         return None
     return [StudyFile(s) for s in found if len(s.directions) == 1 or ATTRIBUTE in s.user_attrs]
+
+
+def _remade(trial: TableTrial, state: str, fields: Mapping[str, Any]) -> TableTrial:
+    return replace(trial, state=State[state], **fields)
 
 
 def _studies(url: str, name: str | None = None) -> list[TableStudy] | None:

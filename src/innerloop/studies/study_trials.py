@@ -49,7 +49,9 @@ class StudyTrials:
         elif left <= self._study.in_progress():
             self.none_left = "elsewhere"
         elif self._points is not None and self._points <= {
-            point_of(record.params) for record in records if not record.lost
+            point_of(record.params)
+            for record in records
+            if not record.lost and record.state != "forgotten"
         }:
             self.none_left = "exhausted"
         else:

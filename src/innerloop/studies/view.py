@@ -9,13 +9,15 @@ from typing import Any
 
 from innerloop.errors import StudyError
 from innerloop.integrations.trial_marks import StoredTrial
+from innerloop.optimizer.changes import Change
 from innerloop.optimizer.goals import Goals
 from innerloop.space.space import Space
 from innerloop.studies.records import Record, record_of
 
 #: The attribute of a study that has its settings, and the version of these: studies with goals of
-#: their own have the second one, which an earlier innerloop refuses.
-ATTRIBUTE, VERSION = "innerloop", 2
+#: their own have the second one, those that were changed the third, which an earlier innerloop
+#: refuses.
+ATTRIBUTE, WITH_GOALS, VERSION = "innerloop", 2, 3
 
 
 class StudyView(ABC):
@@ -43,6 +45,10 @@ class StudyView(ABC):
     @abstractmethod
     def stored_trials(self) -> Sequence[StoredTrial]:
         """All trials as they are stored, in the order of their ids."""
+
+    @abstractmethod
+    def changes(self) -> tuple[Change, ...]:
+        """Every change of what was on record, the first one first."""
 
     @property
     def direction(self) -> str:

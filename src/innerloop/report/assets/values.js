@@ -3,7 +3,7 @@
 const data = JSON.parse(document.getElementById("data").textContent);
 const { parameters, trials, model } = data;
 const [PENDING, COMPLETE, CANCELLED] = [0, 1, 4];
-const STATE_NAMES = ["running", "complete", "failed", "given up", "cancelled"];
+const STATE_NAMES = ["running", "complete", "failed", "given up", "cancelled", "forgotten"];
 // Those that are shown, by their ids: of very many trials, some.
 const everyTrial = data.ids ?? trials.state.map((_, id) => id);
 
@@ -29,8 +29,11 @@ if (data.outcomes) {
 
 const complete = everyTrial.filter(id => trials.state[id] === COMPLETE);
 const pending = everyTrial.filter(id => trials.state[id] === PENDING);
-const cancelled = everyTrial.filter(id => trials.state[id] === CANCELLED);
-const failed = everyTrial.filter(id => ![PENDING, COMPLETE, CANCELLED].includes(trials.state[id]));
+// Those that teach nothing: cancelled, or forgotten.
+const cancelled = everyTrial.filter(id => trials.state[id] >= CANCELLED);
+const failed = everyTrial.filter(
+  id => ![PENDING, COMPLETE].includes(trials.state[id]) && trials.state[id] < CANCELLED,
+);
 
 const lastTold = trials.told.reduce((last, time) => Math.max(last, time ?? 0), 0);
 
@@ -43,7 +46,7 @@ const theView = { ...(model ?? {}), ...only, values: trials.value, title: "value
 
 // How long a trial took, if both ends are known; one that was cut off has none.
 function lasted(id) {
-  if (trials.state[id] === CANCELLED) return null;
+  if (trials.state[id] >= CANCELLED) return null;
   if (trials.asked[id] === null || trials.told[id] === null) return null;
   return Math.max(trials.told[id] - trials.asked[id], 0);
 }

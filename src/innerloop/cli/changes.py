@@ -1,0 +1,83 @@
+"""Commands that change what is on record, and show what was changed: forget, history."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from innerloop.cli import options
+from innerloop.cli.options import STORAGE, STUDY, Format
+from innerloop.cli.output import message, show
+
+if TYPE_CHECKING:
+    from innerloop.optimizer.changes import Change
+
+
+def forget(
+    trials: Annotated[list[int], typer.Argument(help="Ids of trials.", metavar="ID...")],
+    undo: Annotated[bool, typer.Option("--undo", help="Bring them back.")] = False,
+    storage: options.Storage = STORAGE,
+    study: options.Study = STUDY,
+) -> None:
+    """Keep trials on record and learn nothing from them: they are not the best, nor tried."""
+    from innerloop.cli.studies import open_study
+    from innerloop.errors import InputError
+
+    opened, complaints = open_study(storage, study), list[str]()
+    for number in trials:
+        try:
+            opened.forget(number, undo=undo)
+        except InputError as error:
+            complaints.append(str(error))
+    done = "brought back" if undo else "forgotten"
+    message(f"{done}: {len(trials) - len(complaints)}")
+    for complaint in complaints:
+        message(complaint)
+    if complaints:
+        raise typer.Exit(1)
+
+
+def history(
+    storage: options.Storage = STORAGE,
+    study: options.Study = STUDY,
+    form: options.Formatted = Format.table,
+) -> None:
+    """Print every change of what was on record: what it was before, and what it is now."""
+    from innerloop.cli.views import view
+
+    changes = [_row(change, form) for change in view(storage, study).changes()]
+    show(changes, form, columns=("at", "kind", "trial", "before", "after"))
+
+
+def _row(change: Change, form: Format) -> dict[str, Any]:
+    """A change as plain data; in tables and CSV what differs, in words."""
+    at = datetime.fromtimestamp(change.at, UTC).isoformat(timespec="milliseconds")
+    about = {"at": at.replace("+00:00", "Z"), "kind": change.kind, "trial": change.trial}
+    if form is Format.json:
+        return {**about, "before": dict(change.before), "after": dict(change.after)}
+    before, after = _flat(change.before), _flat(change.after)
+    different = [name for name in {**before, **after} if before.get(name) != after.get(name)]
+    return {
+        **about,
+        **{
+            title: ", ".join(
+                f"{name} {json.dumps(side[name])}" for name in different if name in side
+            )
+            for title, side in (("before", before), ("after", after))
+        },
+    }
+
+
+def _flat(told: Mapping[str, Any]) -> dict[str, Any]:
+    """What was told, with a name for each of several things."""
+    flat: dict[str, Any] = {}
+    for name, each in told.items():
+        if isinstance(each, Mapping):
+            flat.update({f"{name}.{inner}": value for inner, value in each.items()})
+        else:
+            flat[name] = each
+    return flat

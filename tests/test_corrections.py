@@ -251,7 +251,7 @@ def test_the_history_is_shown(tmp_path):
     (tmp_path / "space.toml").write_text(TOML)
     call(tmp_path, "ask", "-n", "2", "--space", "space.toml")
     assert json.loads(call(tmp_path, "history", "-f", "json")[0]) == []
-    assert call(tmp_path, "history", "-f", "csv")[0] .strip() == "at,kind,trial,before,after"
+    assert call(tmp_path, "history", "-f", "csv")[0].strip() == "at,kind,trial,before,after"
     call(tmp_path, "tell", "0", "70.1")
     call(tmp_path, "tell", "0", "7.01", "--correct")
     call(tmp_path, "tell", "--failed", "0", "--correct")

@@ -92,6 +92,15 @@ def _check_bounds(low: float, high: float, log: Any) -> None:
         raise InputError(f"log=True needs low above 0, got {low}")
 
 
+def _along(u: Array, low: float, high: float, log: bool) -> tuple[Array, Array]:
+    """Values at coordinates from low at 0 to high at 1, and their derivatives: (n, 1) each."""
+    if not log:
+        return low + u * (high - low), np.full(u.shape, float(high - low))
+    rate = np.log(high) - np.log(low)
+    value = low * np.exp(u * rate)
+    return value, rate * value
+
+
 class Parameter(ABC):
     """A set of values and their places in the unit cube."""
 
@@ -171,6 +180,17 @@ class Parameter(ABC):
             return block.quantile(u[:, None])
         return self.points(np.minimum((u * self.count).astype(np.int64), self.count - 1))
 
+    def numbers(self, coordinates: Array) -> tuple[Array, Array]:
+        """Numbers that lie at coordinates, and how they change with these.
+
+        Args:
+            coordinates: (n, 1), of a parameter that is a number with two values or more.
+
+        Returns:
+            Values and derivatives, (n, 1) each.
+        """
+        raise InputError(f"{self!r} is not a number")
+
     @property
     def reach(self) -> float:
         """How far apart two random values are, in units of what it is for a continuous parameter.
@@ -248,6 +268,9 @@ class Real(Parameter):
     def count(self) -> int | None:
         return 1 if self.low == self.high else self._scale.count
 
+    def numbers(self, coordinates: Array) -> tuple[Array, Array]:
+        return _along(coordinates, self.low, self.high, self.log)
+
     def encode(self, value: float) -> tuple[float, ...]:
         return (min(max(self._scale.position(value), 0.0), 1.0),) if self.width else ()
 
@@ -299,6 +322,10 @@ class Integer(Parameter):
         if self.width == 0 or not self.log:
             return super().discrete(column)
         return Ordinal(column, self.count, self.high / self.low)
+
+    def numbers(self, coordinates: Array) -> tuple[Array, Array]:
+        value, slope = _along(coordinates, self.low, self.high, self.log)
+        return np.rint(value), slope
 
     def encode(self, value: int) -> tuple[float, ...]:
         return self._point((value - self.low) // self.step)

@@ -29,7 +29,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from innerloop.errors import InputError
-from innerloop.space.constraints import parse
+from innerloop.space.curves import read as read_constraint
 from innerloop.space.parameters import (
     TYPES,
     Choice,
@@ -121,8 +121,7 @@ def loads(
         expressions = [_expression(each, k, lines) for k, each in enumerate(listed)]
     parameters = {name: _parameter(name, value, lines) for name, value in tables.items()}
     for k, expression in enumerate(expressions):
-        for constraint in _at(lines, (_CONSTRAINT, k), parse, expression):
-            _at(lines, (_CONSTRAINT, k), constraint.check_names, parameters)
+        _at(lines, (_CONSTRAINT, k), read_constraint, expression, parameters)
     whole = (_CONSTRAINT, 0) if expressions else ()
     return _at(lines, whole, make, parameters, expressions)
 

@@ -64,8 +64,21 @@ class Constraint:
         Returns:
             Whether it is.
         """
+        return self.violation(params) == 0.0
+
+    def violation(self, params: Mapping[str, Any]) -> float:
+        """The excess in parts of the size of the terms, 0 if it is at most 1e-9 of that.
+
+        Args:
+            params: values by name.
+
+        Returns:
+            A number that is 0 or more.
+        """
         size = sum(abs(c * params[name]) for name, c in self.coefficients.items())
-        return bool(self.excess(params) <= _TOLERANCE * (size + abs(self.limit)))
+        size = float(size + abs(self.limit))
+        excess = self.excess(params)
+        return 0.0 if excess <= _TOLERANCE * size else excess / size
 
 
 class NotLinearError(InputError):

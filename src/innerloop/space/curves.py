@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -65,8 +66,22 @@ class Formula:
         Returns:
             Whether it is.
         """
-        excess, size = self.excess({n: Dual.constant(params[n], 0) for n in self.names}, 0)
-        return bool(excess.value[0, 0] <= _TOLERANCE * size[0, 0])
+        return self.violation(params) == 0.0
+
+    def violation(self, params: Mapping[str, Any]) -> float:
+        """The excess in parts of the size of the sides, 0 if it is at most 1e-9 of that.
+
+        Args:
+            params: values by name.
+
+        Returns:
+            A number that is 0 or more.
+        """
+        found, sizes = self.excess({n: Dual.constant(params[n], 0) for n in self.names}, 0)
+        excess, size = float(found.value[0, 0]), float(sizes[0, 0])
+        if math.isinf(excess):
+            return max(excess, 0.0)
+        return 0.0 if excess <= _TOLERANCE * size else excess / size
 
 
 @dataclass(frozen=True)
@@ -111,7 +126,18 @@ class Function:
         Returns:
             Whether it is.
         """
-        return self.excess(params) <= 0.0
+        return self.violation(params) == 0.0
+
+    def violation(self, params: Mapping[str, Any]) -> float:
+        """What the function returns, 0 if that is less.
+
+        Args:
+            params: values by name.
+
+        Returns:
+            A number that is 0 or more.
+        """
+        return max(self.excess(params), 0.0)
 
 
 Curve = Formula | Function

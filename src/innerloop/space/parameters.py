@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import MISSING, dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -28,6 +28,7 @@ Plain = str | int | float | bool | None
 # Every integer up to this size has a coordinate of its own, even on a logarithmic scale.
 _LARGEST_INTEGER = 10**13
 _LARGEST_REAL = 1e300
+_MOST_DIGITS = 12
 
 
 def plain(name: str, value: Any) -> Plain:
@@ -241,12 +242,17 @@ class Real(Parameter):
         high: the highest value.
         log: search in the logarithm.
         step: the values are low + k * step only, and `high` is lowered to the last of them.
+        digits: suggestions are rounded to so many digits: of the range, so that 3 of 20 to 120 are
+            steps of 0.1, or of values with `log`. Where constraints leave no such value near by,
+            and where a value takes what others leave of an equation, there may be more. Values that
+            are told need not be rounded.
     """
 
     low: float
     high: float
     log: bool = field(default=False, kw_only=True)
     step: float | None = field(default=None, kw_only=True)
+    digits: int | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         _set(self, low=_finite("low", self.low), high=_finite("high", self.high))
@@ -256,13 +262,36 @@ class Real(Parameter):
                 raise InputError("log and step do not go together: leave out one of them")
             _set(self, step=_finite("step", self.step))
             _set(self, high=Stepped(self.low, self.high, self.step).last)
+        if self.digits is not None:
+            if self.step is not None:
+                raise InputError("step and digits do not go together: leave out one of them")
+            _set(self, digits=_whole("digits", self.digits))
+            if not 1 <= self.digits <= _MOST_DIGITS:
+                raise InputError(f"digits must be from 1 to {_MOST_DIGITS}, got {self.digits}")
 
     @cached_property
     def _scale(self) -> Linear:
         """Where values lie in [0, 1]."""
         if self.step is not None:
             return Stepped(self.low, self.high, self.step)
-        return (Logarithmic if self.log else Linear)(self.low, self.high)
+        digits = _MOST_DIGITS if self.digits is None else self.digits
+        return (Logarithmic if self.log else Linear)(self.low, self.high, digits=digits)
+
+    @cached_property
+    def precise(self) -> Real:
+        """The same with all digits; itself if it has them."""
+        return self if self.digits is None or self.width == 0 else replace(self, digits=None)
+
+    def step_at(self, u: float) -> float:
+        """How far apart rounded values are at most, near a coordinate.
+
+        Args:
+            u: the coordinate, in [0, 1].
+
+        Returns:
+            The distance of their coordinates.
+        """
+        return self._scale.step_at(u)
 
     @property
     def count(self) -> int | None:
@@ -278,6 +307,12 @@ class Real(Parameter):
         if self.width == 0:
             return self.low
         return self._scale.rounded(min(max(float(coordinates[0]), 0.0), 1.0))
+
+    def to_dict(self) -> dict[str, Any]:
+        table = super().to_dict()
+        return (
+            table if self.digits is not None else {k: v for k, v in table.items() if k != "digits"}
+        )
 
     def check(self, name: str, value: Any) -> float:
         number = self._scale.member(_number(value))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
@@ -21,6 +21,7 @@ from innerloop.sobol import sobol
 from innerloop.space import toml
 from innerloop.space.constraints import Constraint
 from innerloop.space.curves import Curve, Formula, Function, read
+from innerloop.space.decoding import Decoder
 from innerloop.space.even import evenly
 from innerloop.space.half_spaces import Axis, Sum, axis_of, half_space, sum_of_levels
 from innerloop.space.limits import LimitOfFormula, LimitOfFunction
@@ -33,7 +34,7 @@ from innerloop.space.parameters import (
     parameter_from,
     plain,
 )
-from innerloop.space.remainders import ROUND_TRIPS, Remainders
+from innerloop.space.remainders import Remainders
 from innerloop.types import Array, Seed
 
 _SOBOL_POINTS = 2**12
@@ -141,9 +142,9 @@ class Space:
             Values by name; an `InputError` is raised if they are not in the space.
         """
         values = self._values(params)
-        broken = self._broken(values)
-        if broken is not None:
-            raise InputError(f"constraint {broken!r} is not met by {values}")
+        for text, violation in self._violations(values):
+            if violation:
+                raise InputError(f"constraint {text!r} is not met by {values}")
         return values
 
     def encode(self, params: Mapping[str, Any]) -> Array:
@@ -184,11 +185,7 @@ class Space:
         """
         point, given = checks.vector("x", x, self.d), fixed or {}
         held = {name: self._kinds[name].check(name, given[name]) for name in given}
-        params = self._filled(point, held)
-        # Elsewhere the margins of the domain are wider than what rounding does.
-        if not self.curves or self._broken(params) is None or not self._whole.contains(point):
-            return params
-        return self._pulled(point, held)
+        return self._decoder.decode(point, held)
 
     def domain(self, fixed: Mapping[str, Any] | None = None) -> Domain:
         """Where the points lie that meet the constraints.
@@ -360,7 +357,7 @@ class Space:
         return tuple(
             LimitOfFormula(each, self._kinds, self.columns, self.d)
             if isinstance(each, Formula)
-            else LimitOfFunction(each, self._kinds, self.columns, self.d)
+            else LimitOfFunction(each, self._decoder.precise, self.columns, self.d)
             for each in self.curves
         )
 
@@ -374,42 +371,29 @@ class Space:
         """Where all points lie that meet the constraints."""
         return self.domain()
 
-    def _broken(self, values: Mapping[str, Any]) -> str | None:
-        """The first constraint that values do not meet; None if they meet all."""
+    @cached_property
+    def _decoder(self) -> Decoder:
+        """What decodes points."""
+        coarse = any(isinstance(p, Real) and p.digits is not None for p in self._kinds.values())
+        # Elsewhere the margins of the domain are wider than what rounding does.
+        harms = bool(self.curves) or (coarse and bool(self.inequalities))
+        violation = self._violation if harms else None
+        return Decoder(self._kinds, self.columns, self._remainders, violation, lambda: self._whole)
+
+    def _violations(self, values: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
+        """The text of each constraint, with a number above 0 if values do not meet it."""
         for constraint, levels in zip(self.inequalities, self._sums, strict=True):
             if levels is None:
-                met = constraint.is_met(values)
+                yield constraint.text, constraint.violation(values)
             else:
-                met = levels.is_met({n: self._axes[n].level(values[n]) for n in levels.steps})
-            if not met:
-                return constraint.text
-        return next((curve.text for curve in self.curves if not curve.is_met(values)), None)
+                numbers = {name: self._axes[name].level(values[name]) for name in levels.steps}
+                yield constraint.text, 0.0 if levels.is_met(numbers) else 1.0
+        for curve in self.curves:
+            yield curve.text, curve.violation(values)
 
-    def _pulled(self, point: Array, held: Mapping[str, Any]) -> dict[str, Plain]:
-        """Values that meet the constraints, from a point (d,) towards the middle of the domain."""
-        for share in np.geomspace(1e-9, 1.0, 31):
-            moved = point + share * (self._whole.interior - point)
-            params = self._filled(self._whole.project(moved[None])[0], held)
-            if self._broken(params) is None:
-                break
-        return params
-
-    def _filled(self, point: Array, held: Mapping[str, Any]) -> dict[str, Plain]:
-        """The values nearest to a point (d,), with equations filled up for good."""
-        params = self._rounded(point, held)
-        for _ in range(ROUND_TRIPS if self._remainders.equations else 0):
-            again = self._rounded(self.encode(params), held)
-            if again == params:
-                break
-            params = again
-        return params
-
-    def _rounded(self, point: Array, held: Mapping[str, Any]) -> dict[str, Plain]:
-        """The values nearest to each coordinate of a point (d,), with equations filled up."""
-        u = point.tolist()
-        params = {n: kind.decode(u[self.columns[n]]) for n, kind in self._kinds.items()}
-        params.update(held)
-        return self._remainders.filled(params, held) if self._remainders.equations else params
+    def _violation(self, values: Mapping[str, Any]) -> float:
+        """How far values are from meeting all constraints."""
+        return sum(violation for _, violation in self._violations(values))
 
     def _values(self, params: Mapping[str, Any]) -> dict[str, Plain]:
         """`params` as plain values, whether they meet the constraints or not."""

@@ -134,7 +134,7 @@ def test_none_cannot_be_written():
         ("a = 1\nb = 1979-05-27\n[x]\ntype = 'real'\nlow = 0\nhigh = 1\n", 2, "'b'"),
         ("[a.b]\ntype = 'real'\nlow = 0\nhigh = 1\n", 1, '["a.b"]'),
         ("x = { type = 'real', low = 3, high = 1 }\n", 1, "low must not be above"),
-        ("[x]\ntype='real'\nlow=0\nhigh=1\n[[constraint]]\nexpression = 'x*x <= 1'\n", 5,
+        ("[x]\ntype='real'\nlow=0\nhigh=1\n[[constraint]]\nexpression = 'x*x == 1'\n", 5,
          "not linear"),
         ("[x]\ntype='real'\nlow=0\nhigh=1\n[[constraint]]\nexpression = 'x <= 1'\n"
          "[[constraint]]\nexpression = 'y <= 1'\n", 7, "names 'y'"),

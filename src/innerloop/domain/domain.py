@@ -1,4 +1,4 @@
-"""Where queries may lie: the unit cube, cut by linear inequalities, partly discrete or fixed."""
+"""Where queries may lie: the unit cube, cut by limits, partly discrete or fixed."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ from numpy.typing import ArrayLike, NDArray
 from innerloop import checks
 from innerloop.domain import polytope
 from innerloop.domain.combinations import Combinations, combinations
+from innerloop.domain.curved import Curved, Limit
+from innerloop.domain.curved_points import CurvedSampler, curved
 from innerloop.domain.discrete import Discrete
 from innerloop.domain.levels import linked_levels
 from innerloop.domain.polytope import SLACK
@@ -59,9 +61,10 @@ class Neighbours(NamedTuple):
 class Domain:
     """Where queries may lie, a part of the unit cube, with some coordinates discrete.
 
-        {x : low <= x <= high, A x <= b}
+        {x : low <= x <= high, A x <= b, g(x) <= 0}
 
-    All points that come from here are between low and high and meet A x <= b up to 1e-10.
+    All points that come from here are between low and high, meet A x <= b up to 1e-10 and all
+    limits g that are not linear.
     `make_domain` makes one.
 
     Args:
@@ -73,6 +76,7 @@ class Domain:
         discrete: coordinates that take some values only and are not fixed.
         spokes: (m, d), ways to go from point to point with the discrete coordinates as they are.
         combinations: of the levels that are in inequalities.
+        curved: limits that are not linear.
     """
 
     low: Array
@@ -83,6 +87,7 @@ class Domain:
     discrete: tuple[Discrete, ...] = ()
     spokes: Array | None = None
     combinations: Combinations | None = None
+    curved: Curved | None = None
     continuous: NDArray[np.bool_] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -117,9 +122,9 @@ class Domain:
         return Projection.of(self.low, self.high, self.A, self.b, self.continuous)
 
     @cached_property
-    def _sampler(self) -> Sampler:
+    def _sampler(self) -> Sampler | CurvedSampler:
         """What draws points."""
-        return Sampler(self)
+        return Sampler(self) if self.curved is None else CurvedSampler(self.curved)
 
     @property
     def d(self) -> int:
@@ -128,8 +133,15 @@ class Domain:
 
     @property
     def is_box(self) -> bool:
-        """Whether there are no linear inequalities."""
-        return self.b.size == 0
+        """Whether there are neither linear inequalities nor other limits."""
+        return self.b.size == 0 and self.curved is None
+
+    @cached_property
+    def linked(self) -> NDArray[np.bool_]:
+        """Coordinates that are in a linear inequality or in another limit: (d,)."""
+        return (
+            np.asarray((self.A != 0.0).any(axis=0)) if self.curved is None else self.curved.linked
+        )
 
     def contains(self, X: Array, slack: float = 1e-9) -> NDArray[np.bool_]:
         """Whether points lie within all sides.
@@ -142,13 +154,18 @@ class Domain:
             Whether they do, (...).
         """
         inside = np.all((self.low - slack <= X) & (X <= self.high + slack), axis=-1)
-        return np.asarray(inside & np.all(X @ self.A.T <= self.b + slack * self._slack, axis=-1))
+        inside &= np.all(X @ self.A.T <= self.b + slack * self._slack, axis=-1)
+        inside = np.asarray(inside)
+        if self.curved is not None:
+            inside[inside] = self.curved.contains(X[inside], slack)
+        return inside
 
     def project(self, X: Array) -> Array:
         """The nearest point of the domain to each of some points.
 
         Discrete coordinates go to their own nearest value first. If that leaves the others nowhere
-        to be, those in inequalities go to values near by that do not.
+        to be, those in inequalities go to values near by that do not. With limits that are not
+        linear, the point is near by, if it is not the nearest.
 
         Args:
             X: (..., d), points.
@@ -156,6 +173,9 @@ class Domain:
         Returns:
             Points of the domain, (..., d).
         """
+        if self.curved is not None:
+            moved = self.curved.linear.project(X).reshape(-1, self.d)
+            return self.curved.inside(moved).reshape(X.shape)
         within: Array = np.minimum(np.maximum(X, self.low), self.high)
         for block in self.discrete:
             within[..., block.columns] = block.snap(within[..., block.columns])
@@ -172,19 +192,21 @@ class Domain:
         """Whether an equation ties continuous coordinates to each other."""
         return not self.is_box and self._normals is not None
 
-    def followed(self, X: Array, columns: Sequence[slice]) -> Array:
-        """Points with other continuous coordinates moved to where equations allow some to be.
+    @property
+    def ends_at_sides(self) -> bool:
+        """Whether lines end at inequalities: there are no equations, and no limits but linear."""
+        return not self.is_flat and self.curved is None
+
+    def followed(self, X: Array, columns: Sequence[slice] = ()) -> Array:
+        """Points with other continuous coordinates moved to where inequalities allow some to be.
 
         Args:
             X: (R, d), points.
-            columns: of the coordinates that stay.
+            columns: of the coordinates that stay, besides discrete ones.
 
         Returns:
-            Points (R, d), which are outside of the domain where that is impossible; X if the
-            domain has no equations.
+            Points (R, d), which are outside of the domain where that is impossible.
         """
-        if not self.is_flat:
-            return X
         moving = self.continuous.copy()
         for each in columns:
             moving[each] = False
@@ -311,8 +333,9 @@ def make_domain(
     inequalities: tuple[ArrayLike, ArrayLike] | None = None,
     fixed: Mapping[int, float] | None = None,
     discrete: tuple[Discrete, ...] = (),
+    limits: tuple[Limit, ...] = (),
 ) -> Domain:
-    """The unit cube with linear inequalities, and with coordinates that are fixed or discrete.
+    """The unit cube with inequalities, and with coordinates that are fixed or discrete.
 
     Args:
         d: dimension of the queries.
@@ -320,9 +343,11 @@ def make_domain(
         fixed: values of coordinates, by index.
         discrete: which coordinates take some values only; categories may not be in inequalities,
             and levels only if they are evenly spaced.
+        limits: functions that may not be above 0.
 
     Returns:
-        The part of the cube that is left; an `InputError` is raised if that is empty.
+        The part of the cube that is left; an `InputError` is raised if that is empty, or if no
+        point is found that meets the limits.
     """
     low, high = np.zeros(d), np.ones(d)
     for index, value in (fixed or {}).items():
@@ -337,7 +362,7 @@ def make_domain(
         middle[block.columns] = block.snap(middle[block.columns])
     box = Domain(low, high, np.zeros((0, d)), np.zeros(0), middle, movable)
     if inequalities is None:
-        return box
+        return _limited(box, limits)
     A = checks.points("A in inequalities", inequalities[0], d)
     b = checks.vector("b in inequalities", inequalities[1], A.shape[0])
     cut = _cut(box, *_normalized(A, b))
@@ -346,7 +371,16 @@ def make_domain(
             f"no point of the unit cube meets the {b.size} linear inequalities "
             f"with {int((high == low).sum())} coordinates fixed"
         )
-    return cut
+    return _limited(cut, limits)
+
+
+def _limited(linear: Domain, limits: tuple[Limit, ...]) -> Domain:
+    """The part of a domain that meets limits."""
+    if not limits:
+        return linear
+    found = curved(linear, limits)
+    nearest = np.argmin(((found.points - linear.interior) ** 2).sum(axis=1))
+    return replace(linear, interior=found.points[nearest], curved=found)
 
 
 def _cut(box: Domain, A: Array, b: Array) -> Domain | None:

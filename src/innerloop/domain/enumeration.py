@@ -17,7 +17,7 @@ def everything(domain: Domain, limit: int) -> Array | None:
 
     Args:
         domain: whose points.
-        limit: how many there may be.
+        limit: how many there may be, before limits that are not linear.
 
     Returns:
         Points (N, d); None if they are, or might be, more than the limit.
@@ -39,7 +39,8 @@ def everything(domain: Domain, limit: int) -> Array | None:
     X = np.tile(domain.low, (number * len(linked), 1))
     for block, value in zip(domain.discrete, values, strict=True):
         X[:, block.columns] = _places(block, value)
-    return X[np.lexsort(values[::-1])] if values else X
+    X = X[np.lexsort(values[::-1])] if values else X
+    return X if domain.curved is None else X[domain.contains(X, 0.0)]
 
 
 def _places(block: Discrete, value: NDArray[np.int64]) -> Array:

@@ -258,6 +258,28 @@ def hit_and_run(
         Points inside, (R, d).
     """
     direction = generator.standard_normal((len(X), len(spokes))) @ spokes
+    behind, ahead = reach(X, direction, low, high, A, b)
+    step = behind + (ahead - behind) * generator.random(len(X))
+    moved: Array = np.minimum(np.maximum(X + step[:, None] * direction, low), high)
+    return moved
+
+
+def reach(
+    X: Array, direction: Array, low: Array, high: Array, A: Array, b: Array
+) -> tuple[Array, Array]:
+    """How far points inside may go along lines, backwards and forwards.
+
+    Args:
+        X: (R, d), points inside.
+        direction: (R, d), of the line through each of them.
+        low: (d,).
+        high: (d,).
+        A: (k, d).
+        b: (k,).
+
+    Returns:
+        Multiples of the directions, at most 0 and at least 0, (R,) each.
+    """
     # Without that little room, points on the sides of a flat domain could not leave them.
     speed, room = direction @ A.T, np.maximum(b + 0.5 * SLACK - X @ A.T, 0.0)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -269,7 +291,4 @@ def hit_and_run(
     ahead = np.minimum(ahead, np.where(speed > 0.0, time, np.inf).min(axis=1, initial=np.inf))
     behind = np.maximum(behind, np.where(speed < 0.0, time, -np.inf).max(axis=1, initial=-np.inf))
     free = np.isfinite(ahead) & np.isfinite(behind)
-    ahead, behind = np.where(free, ahead, 0.0), np.where(free, behind, 0.0)
-    step = behind + (ahead - behind) * generator.random(len(X))
-    moved: Array = np.minimum(np.maximum(X + step[:, None] * direction, low), high)
-    return moved
+    return np.where(free, behind, 0.0), np.where(free, ahead, 0.0)

@@ -7,7 +7,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from innerloop.domain import polytope
 from innerloop.types import Array
@@ -46,13 +45,8 @@ class Sampler:
         if self._share_inside >= _SHARE_INSIDE:
             return self._from_inside(size, generator)
         X = self._from_the_box(size, generator)
-        X[:, self._linked] = self._moved_on(size, generator)[:, self._linked]
+        X[:, self.domain.linked] = self._moved_on(size, generator)[:, self.domain.linked]
         return X
-
-    @cached_property
-    def _linked(self) -> NDArray[np.bool_]:
-        """Which coordinates are in an inequality: (d,)."""
-        return np.asarray((self.domain.A != 0.0).any(axis=0))
 
     @cached_property
     def _share_inside(self) -> float:
@@ -75,7 +69,7 @@ class Sampler:
         else:
             shares = generator.dirichlet(np.ones(len(self._spokes) + 1), size=_KNOWN)
             start = domain.interior + shares[:, 1:] @ self._spokes
-        steps = 10 + 2 * int(self._linked.sum())
+        steps = 10 + 2 * int(self.domain.linked.sum())
         if not domain.is_flat or domain.combinations is not None:
             return self._walked(start, self._spokes, steps, generator), self._spokes
         # A plane may lie across the cube in any way: points that are there say how far it goes.

@@ -53,7 +53,7 @@ class SharedLearning:
             Where the study holds it.
         """
         name = f"{_LEARNED}:{_digest(sorted(names))}"
-        return SharedLearning(name, _digest(space.to_dict()), space.d)
+        return SharedLearning(name, _digest(space.outline()), space.d)
 
     def of_outcome(self, outcome: str) -> SharedLearning:
         """What is learned of one of several outcomes.

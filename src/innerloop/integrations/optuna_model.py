@@ -384,9 +384,14 @@ def _with_rest(parameters: Mapping[str, Real | Integer | Choice], whole: Space |
     """The space of parameters that vary, with the fixed values and constraints of another."""
     if whole is None:
         return Space(parameters)
+    rounded = {
+        name: replace(each, digits=own.digits)
+        for name, each in parameters.items()
+        if isinstance(each, Real) and isinstance(own := whole.parameters.get(name), Real)
+    }
     single = {name: each for name, each in whole.parameters.items() if name not in parameters}
     fixed = {n: p.decode(()) if isinstance(p, Parameter) else p for n, p in single.items()}
-    return Space({**parameters, **fixed}, constraints=whole.constraints)
+    return Space({**parameters, **rounded, **fixed}, constraints=whole.constraints)
 
 
 def _tempered(values: Array, pruned: np.ndarray, sign: float) -> Array:

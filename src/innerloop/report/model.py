@@ -159,4 +159,6 @@ class FittedModel:
         for name, entries in values.items():
             kind = self.parameters[name]
             X[:, self.space.columns[name]] = [kind.encode(entry) for entry in entries]
+        if not self.domain.is_flat:
+            return X
         return self.domain.followed(X, [self.space.columns[name] for name in values])

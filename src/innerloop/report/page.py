@@ -126,7 +126,7 @@ def _space(subject: Subject) -> str:
     """What is searched: parameters, their ranges, and constraints."""
     rows = [(name, _range(parameter)) for name, parameter in subject.varied.items()]
     rows += [(name, f"fixed at {_plain(value)}") for name, value in subject.fixed.items()]
-    rows += [("constraint", constraint) for constraint in subject.optimizer.space.constraints]
+    rows += [("constraint", each) for each in subject.optimizer.space.texts]
     if not subject.goals.is_plain:
         rows += [(f"objective {n}", way) for n, way in subject.goals.objectives.items()]
         rows += [

@@ -14,7 +14,7 @@ from innerloop.space.parameters import Choice, Parameter, Real
 from innerloop.types import Array
 
 _ALONG_A_LINE, _ALONG_THE_ONLY_LINE, _ACROSS_A_MAP = 61, 241, 40
-_STEPS_OF_TIED = 201
+_STEPS = 201
 # The viewer of maps chooses two of so many parameters.
 _ON_MAPS = 4
 
@@ -109,7 +109,7 @@ def _values_along(model: FittedModel, name: str) -> list[Any]:
     """Values of a parameter which the constraints allow while the others stay at the best."""
     parameter = model.parameters[name]
     if parameter.count is None:
-        low, high = (_reach_of_tied if model.domain.is_flat else _reach)(model, name)
+        low, high = _reach(model, name) if model.domain.ends_at_sides else _ends(model, name)
         here = model.center[model.space.columns[name]]
         count = _ALONG_A_LINE if len(model.parameters) > 1 else _ALONG_THE_ONLY_LINE
         steps = np.unique(np.concatenate([np.linspace(low, high, count), here]))
@@ -141,12 +141,18 @@ def _reach(model: FittedModel, name: str) -> tuple[float, float]:
     return min(max(low, 0.0), here), max(min(high, 1.0), here)
 
 
-def _reach_of_tied(model: FittedModel, name: str) -> tuple[float, float]:
-    """How far a continuous coordinate may go while others follow, to half a percent."""
+def _ends(model: FittedModel, name: str) -> tuple[float, float]:
+    """How far a continuous coordinate may go, to half a percent, with others that follow or stay.
+
+    Beyond the first place that a limit forbids it does not go on.
+    """
     parameter, here = model.parameters[name], float(model.center[model.space.columns[name].start])
-    steps = np.unique(np.append(np.linspace(0.0, 1.0, _STEPS_OF_TIED), here))
+    steps = np.unique(np.append(np.linspace(0.0, 1.0, _STEPS), here))
     allowed = model.feasible(model.moved({name: [parameter.decode([u]) for u in steps]}))
-    return min(here, *steps[allowed]), max(here, *steps[allowed])
+    below, above = steps[~allowed & (steps < here)], steps[~allowed & (steps > here)]
+    low, high = below.max(initial=-1.0), above.min(initial=2.0)
+    inside = steps[(steps > low) & (steps < high)]
+    return float(inside.min(initial=here)), float(inside.max(initial=here))
 
 
 def _map(model: FittedModel, plane: Plane) -> Map:
@@ -159,7 +165,7 @@ def _plane(model: FittedModel, x: str, y: str) -> Plane:
     X = model.moved({x: across * len(up), y: [v for v in up for _ in across]})
     sides, outside = np.zeros((0, 3)), np.zeros(len(X), dtype=np.bool_)
     reals = all(isinstance(p := model.parameters[n], Real) and p.count is None for n in (x, y))
-    if reals and not model.domain.is_flat:
+    if reals and model.domain.ends_at_sides:
         sides = _sides(model, x, y)
     else:
         outside = ~model.feasible(X)

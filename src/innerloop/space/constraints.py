@@ -1,4 +1,4 @@
-"""Linear constraints written as text, such as "2*x + 3*y <= 10" or "0 <= x - y <= 2"."""
+"""Linear constraints written as text, such as "2*x + 3*y <= 10" or "a + b + c == 1"."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from innerloop.errors import InputError
-from innerloop.space.parameters import Choice, Integer, Plain, Real
+from innerloop.space.expressions import FUNCTIONS, names_in
 
 # Constraints over reals hold up to this part of the size of their terms.
 _TOLERANCE = 1e-9
 _GRAMMAR = (
-    "a constraint compares sums of parameters times numbers with <=, >= or ==, and holds only "
-    "names, numbers, + - * / and parentheses"
+    "a constraint compares formulas with <=, >= or ==, and formulas hold only names, numbers, "
+    f"+ - * / ** ^, parentheses and the functions {', '.join(FUNCTIONS)}"
 )
 _ZERO = Fraction(0)
 _SINGLE = re.compile(r"(?<![<>=!:])=(?!=)")
@@ -39,6 +39,11 @@ class Constraint:
     limit: Fraction
     equation: bool = False
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The parameters in it."""
+        return tuple(self.coefficients)
+
     def excess(self, params: Mapping[str, Any]) -> float:
         """By how much params go beyond the limit; negative if they do not.
 
@@ -59,29 +64,25 @@ class Constraint:
         Returns:
             Whether it is.
         """
-        size = sum(abs(c * params[name]) for name, c in self.coefficients.items())
-        return bool(self.excess(params) <= _TOLERANCE * (size + abs(self.limit)))
+        return self.violation(params) == 0.0
 
-    def check_names(self, parameters: Mapping[str, Real | Integer | Choice | Plain]) -> None:
-        """Refuse to constrain what is not a number, or not searched as it is.
+    def violation(self, params: Mapping[str, Any]) -> float:
+        """The excess in parts of the size of the terms, 0 if it is at most 1e-9 of that.
 
         Args:
-            parameters: of the space, by name.
+            params: values by name.
+
+        Returns:
+            A number that is 0 or more.
         """
-        for name in self.coefficients:
-            about = f"constraint {self.text!r} names {name!r}"
-            if name not in parameters:
-                raise InputError(f"{about}, but the names are {list(parameters)}")
-            parameter = parameters[name]
-            if isinstance(parameter, (bool, str, Choice, type(None))):
-                raise InputError(f"{about}, which is not a number: it is {parameter!r}")
-            if isinstance(parameter, (int, float)) and abs(parameter) > 1e300:
-                raise InputError(f"{about}, which is too large to compute with: {parameter!r}")
-            if isinstance(parameter, (Real, Integer)) and parameter.log:
-                raise InputError(
-                    f"{about}, which is searched in its logarithm, where the constraint is not "
-                    "linear: use log=False"
-                )
+        size = sum(abs(c * params[name]) for name, c in self.coefficients.items())
+        size = float(size + abs(self.limit))
+        excess = self.excess(params)
+        return 0.0 if excess <= _TOLERANCE * size else excess / size
+
+
+class NotLinearError(InputError):
+    """A constraint compares formulas that are no sums of parameters times numbers."""
 
 
 def parse(text: str) -> tuple[Constraint, ...]:
@@ -93,22 +94,38 @@ def parse(text: str) -> tuple[Constraint, ...]:
     Returns:
         The constraints.
     """
+    try:
+        return tuple(
+            constraint
+            for left, operator, right in comparisons(text)
+            for constraint in _constraints(
+                text, _linear(left, text), operator, _linear(right, text)
+            )
+        )
+    except (RecursionError, MemoryError) as error:
+        raise _refusal(text) from error
+
+
+def comparisons(text: str) -> list[tuple[ast.expr, ast.cmpop, ast.expr]]:
+    """The comparisons in a text, each with its two sides.
+
+    Args:
+        text: such as "0 <= x - y <= 2"; a single = means ==, and ^ means **.
+
+    Returns:
+        Left side, operator and right side of each.
+    """
     if not isinstance(text, str):
         raise InputError(f"a constraint must be a string such as 'x + y <= 1', got {text!r}")
     try:
-        tree = ast.parse(_SINGLE.sub("==", text.strip()), mode="eval").body
-        if not isinstance(tree, ast.Compare):
-            raise _refusal(text)
-        sides = [_linear(node, text) for node in (tree.left, *tree.comparators)]
+        tree = ast.parse(_SINGLE.sub("==", text.strip().replace("^", "**")), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        if isinstance(error, InputError):
-            raise
         raise _refusal(text) from error
-    return tuple(
-        constraint
-        for left, operator, right in zip(sides[:-1], tree.ops, sides[1:], strict=True)
-        for constraint in _constraints(text, left, operator, right)
-    )
+    if not isinstance(tree, ast.Compare):
+        raise _refusal(text)
+    if not all(isinstance(each, (ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq)) for each in tree.ops):
+        raise _refusal(text)
+    return list(zip([tree.left, *tree.comparators[:-1]], tree.ops, tree.comparators, strict=True))
 
 
 def exact(number: float) -> Fraction:
@@ -123,7 +140,7 @@ def exact(number: float) -> Fraction:
     return Fraction(number if isinstance(number, int) else repr(number))
 
 
-def _refusal(text: str) -> InputError:
+def _refusal(text: object) -> InputError:
     """The error that says what a constraint may look like."""
     return InputError(f"constraint {text!r} cannot be read: {_GRAMMAR}")
 
@@ -150,8 +167,6 @@ def _constraints(text: str, left: _Sum, operator: ast.cmpop, right: _Sum) -> lis
     """left <= right, left >= right or both as sums with a limit."""
     if isinstance(operator, (ast.Gt, ast.GtE)):
         left, right = right, left
-    elif not isinstance(operator, (ast.Lt, ast.LtE, ast.Eq)):
-        raise _refusal(text)
     difference = left.plus(right, -1)
     coefficients = {name: c for name, c in difference.coefficients.items() if c}
     limit = -difference.constant
@@ -189,7 +204,9 @@ def _linear(node: ast.expr, text: str) -> _Sum:
             return _linear(operand, text).times(Fraction(-1 if isinstance(sign, ast.USub) else 1))
         case ast.BinOp(left=left, op=operator, right=right) if type(operator) in _OPERATIONS:
             return _OPERATIONS[type(operator)](_linear(left, text), _linear(right, text), text)
-    raise _refusal(text)
+    if names_in(node) is None:
+        raise _refusal(text)
+    raise NotLinearError(f"constraint {text!r} is not linear: it has a power or a function")
 
 
 def _add(left: _Sum, right: _Sum, text: str) -> _Sum:
@@ -205,14 +222,14 @@ def _subtract(left: _Sum, right: _Sum, text: str) -> _Sum:
 def _multiply(left: _Sum, right: _Sum, text: str) -> _Sum:
     """The product of two expressions, of which one has to be a number."""
     if left.coefficients and right.coefficients:
-        raise InputError(f"constraint {text!r} is not linear: it multiplies parameters")
+        raise NotLinearError(f"constraint {text!r} is not linear: it multiplies parameters")
     return right.times(left.constant) if right.coefficients else left.times(right.constant)
 
 
 def _divide(left: _Sum, right: _Sum, text: str) -> _Sum:
     """The quotient of two expressions, of which the second has to be a number."""
     if right.coefficients:
-        raise InputError(f"constraint {text!r} is not linear: it divides by a parameter")
+        raise NotLinearError(f"constraint {text!r} is not linear: it divides by a parameter")
     if right.constant == 0:
         raise InputError(f"constraint {text!r} divides by 0")
     return _Sum(

@@ -30,7 +30,7 @@ def evenly(domain: Domain, sobol: Array, size: int, generator: np.random.Generat
     Returns:
         Points, (n, d): so many, or as many as there are.
     """
-    linked = (domain.A != 0.0).any(axis=0)
+    linked = domain.linked
     Y = domain.sample(_DRAWN, generator)[:, linked]
     near = np.array([_distances(Y, y).mean() for y in Y])
     far, chosen = np.zeros(_DRAWN), []

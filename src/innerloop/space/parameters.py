@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import MISSING, dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -28,6 +28,7 @@ Plain = str | int | float | bool | None
 # Every integer up to this size has a coordinate of its own, even on a logarithmic scale.
 _LARGEST_INTEGER = 10**13
 _LARGEST_REAL = 1e300
+_MOST_DIGITS = 12
 
 
 def plain(name: str, value: Any) -> Plain:
@@ -90,6 +91,15 @@ def _check_bounds(low: float, high: float, log: Any) -> None:
         raise InputError(f"low must not be above high, got low {low} and high {high}")
     if log and low <= 0:
         raise InputError(f"log=True needs low above 0, got {low}")
+
+
+def _along(u: Array, low: float, high: float, log: bool) -> tuple[Array, Array]:
+    """Values at coordinates from low at 0 to high at 1, and their derivatives: (n, 1) each."""
+    if not log:
+        return low + u * (high - low), np.full(u.shape, float(high - low))
+    rate = np.log(high) - np.log(low)
+    value = low * np.exp(u * rate)
+    return value, rate * value
 
 
 class Parameter(ABC):
@@ -171,6 +181,17 @@ class Parameter(ABC):
             return block.quantile(u[:, None])
         return self.points(np.minimum((u * self.count).astype(np.int64), self.count - 1))
 
+    def numbers(self, coordinates: Array) -> tuple[Array, Array]:
+        """Numbers that lie at coordinates, and how they change with these.
+
+        Args:
+            coordinates: (n, 1), of a parameter that is a number with two values or more.
+
+        Returns:
+            Values and derivatives, (n, 1) each.
+        """
+        raise InputError(f"{self!r} is not a number")
+
     @property
     def reach(self) -> float:
         """How far apart two random values are, in units of what it is for a continuous parameter.
@@ -221,12 +242,17 @@ class Real(Parameter):
         high: the highest value.
         log: search in the logarithm.
         step: the values are low + k * step only, and `high` is lowered to the last of them.
+        digits: suggestions are rounded to so many digits: of the range, so that 3 of 20 to 120 are
+            steps of 0.1, or of values with `log`. Where constraints leave no such value near by,
+            and where a value takes what others leave of an equation, there may be more. Values that
+            are told need not be rounded.
     """
 
     low: float
     high: float
     log: bool = field(default=False, kw_only=True)
     step: float | None = field(default=None, kw_only=True)
+    digits: int | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         _set(self, low=_finite("low", self.low), high=_finite("high", self.high))
@@ -236,17 +262,43 @@ class Real(Parameter):
                 raise InputError("log and step do not go together: leave out one of them")
             _set(self, step=_finite("step", self.step))
             _set(self, high=Stepped(self.low, self.high, self.step).last)
+        if self.digits is not None:
+            if self.step is not None:
+                raise InputError("step and digits do not go together: leave out one of them")
+            _set(self, digits=_whole("digits", self.digits))
+            if not 1 <= self.digits <= _MOST_DIGITS:
+                raise InputError(f"digits must be from 1 to {_MOST_DIGITS}, got {self.digits}")
 
     @cached_property
     def _scale(self) -> Linear:
         """Where values lie in [0, 1]."""
         if self.step is not None:
             return Stepped(self.low, self.high, self.step)
-        return (Logarithmic if self.log else Linear)(self.low, self.high)
+        digits = _MOST_DIGITS if self.digits is None else self.digits
+        return (Logarithmic if self.log else Linear)(self.low, self.high, digits=digits)
+
+    @cached_property
+    def precise(self) -> Real:
+        """The same with all digits; itself if it has them."""
+        return self if self.digits is None or self.width == 0 else replace(self, digits=None)
+
+    def step_at(self, u: float) -> float:
+        """How far apart rounded values are at most, near a coordinate.
+
+        Args:
+            u: the coordinate, in [0, 1].
+
+        Returns:
+            The distance of their coordinates.
+        """
+        return self._scale.step_at(u)
 
     @property
     def count(self) -> int | None:
         return 1 if self.low == self.high else self._scale.count
+
+    def numbers(self, coordinates: Array) -> tuple[Array, Array]:
+        return _along(coordinates, self.low, self.high, self.log)
 
     def encode(self, value: float) -> tuple[float, ...]:
         return (min(max(self._scale.position(value), 0.0), 1.0),) if self.width else ()
@@ -255,6 +307,12 @@ class Real(Parameter):
         if self.width == 0:
             return self.low
         return self._scale.rounded(min(max(float(coordinates[0]), 0.0), 1.0))
+
+    def to_dict(self) -> dict[str, Any]:
+        table = super().to_dict()
+        return (
+            table if self.digits is not None else {k: v for k, v in table.items() if k != "digits"}
+        )
 
     def check(self, name: str, value: Any) -> float:
         number = self._scale.member(_number(value))
@@ -299,6 +357,10 @@ class Integer(Parameter):
         if self.width == 0 or not self.log:
             return super().discrete(column)
         return Ordinal(column, self.count, self.high / self.low)
+
+    def numbers(self, coordinates: Array) -> tuple[Array, Array]:
+        value, slope = _along(coordinates, self.low, self.high, self.log)
+        return np.rint(value), slope
 
     def encode(self, value: int) -> tuple[float, ...]:
         return self._point((value - self.low) // self.step)

@@ -15,8 +15,6 @@ from innerloop.space.parameters import Real
 
 # How far a point may be off the plane for its values to be moved onto it, in parts of the range.
 _NEAR = Fraction(1, 10**8)
-#: Which number gives way may change with a rounding; after a few round trips it does not.
-ROUND_TRIPS = 8
 
 
 @dataclass(frozen=True)
@@ -93,7 +91,10 @@ class Remainders:
     def _blur(self, name: str) -> Fraction:
         """By how much a value may be off."""
         kind = self.reals.get(name)
-        return Fraction(0) if kind is None else _NEAR * (exact(kind.high) - exact(kind.low))
+        if kind is None:
+            return Fraction(0)
+        rounded = Fraction(0) if kind.digits is None else Fraction(kind.step_at(0.0))
+        return (_NEAR + rounded / 2) * (exact(kind.high) - exact(kind.low))
 
     def _solved(self, values: Mapping[str, Any], free: Mapping[str, Real]) -> dict[str, float]:
         """The values of as many numbers as there are equations, given all others.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from innerloop.errors import InputError
 
@@ -17,10 +17,12 @@ class Linear:
     Args:
         low: the value at 0.
         high: the value at 1.
+        digits: how many digits of the range, or of values on a logarithmic scale, are kept.
     """
 
     low: float
     high: float
+    digits: int = field(default=12, kw_only=True)
 
     @property
     def count(self) -> int | None:
@@ -36,9 +38,18 @@ class Linear:
         return self.low + u * (self.high - self.low)
 
     def clean(self, value: float) -> float:
-        """The value to decimals of about 1e-12 of the range."""
+        """The value to decimals of about 1e-12 of the range, or what other digits say."""
         # The zero turns -0.0 into 0.0.
-        return round(value, 12 - math.floor(math.log10(self.high - self.low))) + 0.0
+        return round(value, self.decimals) + 0.0
+
+    @property
+    def decimals(self) -> int:
+        """How many decimals are kept: of a range of 1 to 10, as many as digits."""
+        return self.digits - math.floor(math.log10(self.high - self.low))
+
+    def step_at(self, u: float) -> float:
+        """How far apart values that are kept are at most, near a place in [0, 1], in [0, 1]."""
+        return 10.0**-self.decimals / (self.high - self.low)
 
     def member(self, value: float) -> float:
         """The value as it is called here, or NaN if it has no place."""
@@ -75,9 +86,19 @@ class Logarithmic(Linear):
         return math.exp(min(math.log(self.low) + exponent, math.log(self.high)))
 
     def clean(self, value: float) -> float:
-        """The value to 12 significant digits; in a narrow range these would be too few."""
-        is_narrow = self.high / 2.0 < self.low
-        return super().clean(value) if is_narrow else float(f"{value:.12g}")
+        """The value to so many significant digits; in a narrow range these would be too few."""
+        return super().clean(value) if self._is_narrow else float(f"{value:.{self.digits}g}")
+
+    def step_at(self, u: float) -> float:
+        value = self.at(u)
+        exponent = math.floor(math.log10(value)) - self.digits + 1
+        step = 10.0 ** (-self.decimals if self._is_narrow else exponent)
+        return step / value / self.logarithm(self.high)
+
+    @property
+    def _is_narrow(self) -> bool:
+        """Whether the ends are within a factor of two."""
+        return self.high / 2.0 < self.low
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
@@ -20,9 +19,12 @@ from innerloop.domain.enumeration import everything
 from innerloop.errors import InputError
 from innerloop.sobol import sobol
 from innerloop.space import toml
-from innerloop.space.constraints import Constraint, parse
+from innerloop.space.constraints import Constraint
+from innerloop.space.curves import Curve, Formula, Function, read
+from innerloop.space.decoding import Decoder
 from innerloop.space.even import evenly
 from innerloop.space.half_spaces import Axis, Sum, axis_of, half_space, sum_of_levels
+from innerloop.space.limits import LimitOfFormula, LimitOfFunction
 from innerloop.space.parameters import (
     Choice,
     Integer,
@@ -32,7 +34,7 @@ from innerloop.space.parameters import (
     parameter_from,
     plain,
 )
-from innerloop.space.remainders import ROUND_TRIPS, Remainders
+from innerloop.space.remainders import Remainders
 from innerloop.types import Array, Seed
 
 _SOBOL_POINTS = 2**12
@@ -49,12 +51,17 @@ class Space:
         parameters: by name, a `Real`, `Integer` or `Choice`; a plain value is fixed, takes no
             coordinate, and is in all params.
         constraints: linear ones over numeric parameters, such as `"2*x + 3*y <= 10"` or
-            `"0 <= x - y <= 2"`, or equations such as `"a + b + c == 1"`; < and > mean the same as
-            <= and >=, and = the same as ==.
+            `"0 <= x - y <= 2"`, and equations such as `"a + b + c == 1"`; < and > mean the same as
+            <= and >=, and = the same as ==. Others, such as `"T * a <= 60"`, with ** or ^, `sqrt`,
+            `exp`, `log`, `log10`, `sin`, `cos`, `tan`, `tanh`, `abs`, `min` and `max`. And
+            functions of params, which are met where they return 0 or less; a space with one can be
+            pickled if the function can, but not be saved to files: there is no text to write.
     """
 
     parameters: Mapping[str, Real | Integer | Choice | Plain]
-    constraints: Sequence[str] = field(default=(), kw_only=True)
+    constraints: Sequence[str | Callable[[Mapping[str, Any]], float]] = field(
+        default=(), kw_only=True
+    )
 
     def __post_init__(self) -> None:
         checks.instance("parameters", self.parameters, Mapping, "a mapping of names to parameters")
@@ -65,8 +72,6 @@ class Space:
         if isinstance(self.constraints, str) or not isinstance(self.constraints, Sequence):
             raise InputError(f"constraints must be a list of strings, got {self.constraints!r}")
         object.__setattr__(self, "constraints", tuple(self.constraints))
-        for constraint in self.inequalities:
-            constraint.check_names(given)
         _ = self._whole  # refuses constraints that leave nothing
 
     @property
@@ -113,8 +118,18 @@ class Space:
 
     @cached_property
     def inequalities(self) -> tuple[Constraint, ...]:
-        """The constraints, one for each comparison in them."""
-        return tuple(c for text in self.constraints for c in parse(text))
+        """The linear constraints, one for each comparison in them."""
+        return tuple(each for each in self._read if isinstance(each, Constraint))
+
+    @cached_property
+    def curves(self) -> tuple[Curve, ...]:
+        """The other constraints, one for each comparison in them."""
+        return tuple(each for each in self._read if not isinstance(each, Constraint))
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The constraints as they were written; of functions, their names."""
+        return tuple(c if isinstance(c, str) else Function(c).text for c in self.constraints)
 
     def check(self, params: Mapping[str, Any]) -> dict[str, Plain]:
         """Params as plain values in the order of the space, if that is where they are.
@@ -127,13 +142,9 @@ class Space:
             Values by name; an `InputError` is raised if they are not in the space.
         """
         values = self._values(params)
-        for constraint, levels in zip(self.inequalities, self._sums, strict=True):
-            if levels is None:
-                met = constraint.is_met(values)
-            else:
-                met = levels.is_met({n: self._axes[n].level(values[n]) for n in levels.steps})
-            if not met:
-                raise InputError(f"constraint {constraint.text!r} is not met by {values}")
+        for text, violation in self._violations(values):
+            if violation:
+                raise InputError(f"constraint {text!r} is not met by {values}")
         return values
 
     def encode(self, params: Mapping[str, Any]) -> Array:
@@ -163,7 +174,7 @@ class Space:
         """The params nearest to a point.
 
         Near the plane of an equation, they meet it: where the others were rounded, the real number
-        with most room takes what is left.
+        with most room takes what is left. At points that meet the constraints, so do they.
 
         Args:
             x: (d,), a point of the unit cube.
@@ -174,13 +185,7 @@ class Space:
         """
         point, given = checks.vector("x", x, self.d), fixed or {}
         held = {name: self._kinds[name].check(name, given[name]) for name in given}
-        params = self._rounded(point, held)
-        for _ in range(ROUND_TRIPS if self._remainders.equations else 0):
-            again = self._rounded(self.encode(params), held)
-            if again == params:
-                break
-            params = again
-        return params
+        return self._decoder.decode(point, held)
 
     def domain(self, fixed: Mapping[str, Any] | None = None) -> Domain:
         """Where the points lie that meet the constraints.
@@ -197,10 +202,14 @@ class Space:
         # What is held or equal may leave the others a single value: a margin has no room there.
         for tight in (True, False) if held or self._remainders.equations else (True,):
             sides = self._sides(held, tight)
-            with suppress(InputError):
-                return make_domain(self.d, inequalities=sides, fixed=held, discrete=discrete)
+            try:
+                return make_domain(
+                    self.d, inequalities=sides, fixed=held, discrete=discrete, limits=self._limits
+                )
+            except InputError as error:
+                reason = f": {error}" if self.curves else ""
         where = f" with {dict(fixed)}" if fixed else ""
-        raise InputError(f"constraints {list(self.constraints)} leave nothing to search{where}")
+        raise InputError(f"constraints {list(self.texts)} leave nothing to search{where}{reason}")
 
     def sample(self, size: int, generator: np.random.Generator) -> Array:
         """Random points that meet the constraints.
@@ -255,10 +264,24 @@ class Space:
         return everything(self.domain(fixed) if fixed else self._whole, limit)
 
     def to_dict(self) -> dict[str, Any]:
-        """Parameters and constraints, ready for JSON."""
+        """Parameters and constraints, ready for JSON.
+
+        Returns:
+            A table; an `InputError` is raised if there are functions among the constraints.
+        """
+        for each in self.curves:
+            if isinstance(each, Function):
+                raise InputError(
+                    f"constraint {each.text!r} is a function, which cannot be saved: write it as "
+                    "text, or keep the space in the program"
+                )
+        return self.outline()
+
+    def outline(self) -> dict[str, Any]:
+        """Parameters and constraints, functions by their names."""
         items = self.parameters.items()
         tables = {n: p.to_dict() if isinstance(p, Parameter) else p for n, p in items}
-        return {"parameters": tables, "constraints": list(self.constraints)}
+        return {"parameters": tables, "constraints": list(self.texts)}
 
     @classmethod
     def from_dict(cls, table: Mapping[str, Any]) -> Space:
@@ -297,7 +320,7 @@ class Space:
 
     def to_toml(self) -> str:
         """The text of a file that `from_toml` reads."""
-        return toml.dumps(self.parameters, self.constraints)
+        return toml.dumps(self.parameters, self.to_dict()["constraints"])
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Space) and self._identity == other._identity
@@ -310,7 +333,7 @@ class Space:
         return f"Space({dict(self.parameters)}{end})"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Space.from_dict, (self.to_dict(),)
+        return _space, (dict(self.parameters), self.constraints)
 
     @property
     def _identity(self) -> tuple[Any, ...]:
@@ -324,6 +347,21 @@ class Space:
         return {n: p if isinstance(p, Parameter) else Choice((p,)) for n, p in items}
 
     @cached_property
+    def _read(self) -> tuple[Constraint | Curve, ...]:
+        """All constraints, one for each comparison in them."""
+        return tuple(c for each in self.constraints for c in read(each, self.parameters))
+
+    @cached_property
+    def _limits(self) -> tuple[LimitOfFormula | LimitOfFunction, ...]:
+        """Those that are not linear, over points."""
+        return tuple(
+            LimitOfFormula(each, self._kinds, self.columns, self.d)
+            if isinstance(each, Formula)
+            else LimitOfFunction(each, self._decoder.precise, self.columns, self.d)
+            for each in self.curves
+        )
+
+    @cached_property
     def _remainders(self) -> Remainders:
         """What fills up equations over reals."""
         return Remainders.of(self.inequalities, self.parameters)
@@ -333,12 +371,29 @@ class Space:
         """Where all points lie that meet the constraints."""
         return self.domain()
 
-    def _rounded(self, point: Array, held: Mapping[str, Any]) -> dict[str, Plain]:
-        """The values nearest to each coordinate of a point (d,), with equations filled up."""
-        u = point.tolist()
-        params = {n: kind.decode(u[self.columns[n]]) for n, kind in self._kinds.items()}
-        params.update(held)
-        return self._remainders.filled(params, held) if self._remainders.equations else params
+    @cached_property
+    def _decoder(self) -> Decoder:
+        """What decodes points."""
+        coarse = any(isinstance(p, Real) and p.digits is not None for p in self._kinds.values())
+        # Elsewhere the margins of the domain are wider than what rounding does.
+        harms = bool(self.curves) or (coarse and bool(self.inequalities))
+        violation = self._violation if harms else None
+        return Decoder(self._kinds, self.columns, self._remainders, violation, lambda: self._whole)
+
+    def _violations(self, values: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
+        """The text of each constraint, with a number above 0 if values do not meet it."""
+        for constraint, levels in zip(self.inequalities, self._sums, strict=True):
+            if levels is None:
+                yield constraint.text, constraint.violation(values)
+            else:
+                numbers = {name: self._axes[name].level(values[name]) for name in levels.steps}
+                yield constraint.text, 0.0 if levels.is_met(numbers) else 1.0
+        for curve in self.curves:
+            yield curve.text, curve.violation(values)
+
+    def _violation(self, values: Mapping[str, Any]) -> float:
+        """How far values are from meeting all constraints."""
+        return sum(violation for _, violation in self._violations(values))
 
     def _values(self, params: Mapping[str, Any]) -> dict[str, Plain]:
         """`params` as plain values, whether they meet the constraints or not."""
@@ -391,6 +446,11 @@ class Space:
         axes = self._axes_of(held)
         rows = [half_space(c, axes, self.d, tight=tight) for c in self.inequalities]
         return np.array([a for a, _ in rows]), np.array([b for _, b in rows])
+
+
+def _space(parameters: Mapping[str, Any], constraints: Sequence[Any]) -> Space:
+    """A space as it was before pickling."""
+    return Space(parameters, constraints=constraints)
 
 
 def _given(name: Any, value: Any) -> Real | Integer | Choice | Plain:

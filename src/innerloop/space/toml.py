@@ -29,7 +29,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from innerloop.errors import InputError
-from innerloop.space.constraints import parse
+from innerloop.space.curves import read as read_constraint
 from innerloop.space.parameters import (
     TYPES,
     Choice,
@@ -121,8 +121,7 @@ def loads(
         expressions = [_expression(each, k, lines) for k, each in enumerate(listed)]
     parameters = {name: _parameter(name, value, lines) for name, value in tables.items()}
     for k, expression in enumerate(expressions):
-        for constraint in _at(lines, (_CONSTRAINT, k), parse, expression):
-            _at(lines, (_CONSTRAINT, k), constraint.check_names, parameters)
+        _at(lines, (_CONSTRAINT, k), read_constraint, expression, parameters)
     whole = (_CONSTRAINT, 0) if expressions else ()
     return _at(lines, whole, make, parameters, expressions)
 
@@ -220,7 +219,7 @@ def _parameter(name: str, value: Any, lines: _Lines) -> Real | Integer | Choice 
 
 def _key_at_fault(reason: str, table: Mapping[str, Any]) -> str:
     """The key of a table that an error is about; none of them if that is not plain."""
-    known = ("type", "low", "high", "log", "step", "values")
+    known = ("type", "low", "high", "log", "step", "digits", "values")
     unknown = [key for key in table if key not in known]
     first = re.split(r"\W", reason, maxsplit=1)[0]
     return unknown[0] if unknown else first if first in table else ""
@@ -283,7 +282,7 @@ def _names(line: str) -> tuple[str, ...]:
 
 def _entries(parameter: Parameter) -> list[tuple[str, Any]]:
     """Keys and values of a table, without those that say nothing."""
-    silent = {"log": False, "step": 1 if isinstance(parameter, Integer) else None}
+    silent = {"log": False, "digits": None, "step": 1 if isinstance(parameter, Integer) else None}
     items = parameter.to_dict().items()
     return [(key, value) for key, value in items if key not in silent or value != silent[key]]
 

@@ -1,0 +1,192 @@
+"""Limits that are not linear: whether points meet them, and the way back for those that do not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from innerloop.types import Array
+
+if TYPE_CHECKING:
+    from innerloop.domain.domain import Domain
+
+_NEWTON_STEPS, _HALVINGS = 8, 40
+# The last steps are the shortest ones from where the others have led: these converge faster.
+_SHORTEST = 4
+# Steps aim this far beyond the distance that is to be kept, in coordinates.
+_REACHED = 4e-10
+# Keeps limits that touch each other from making a system singular.
+_RIDGE = 1e-12
+# No step is longer: far away a linear function says little.
+_LONGEST = 0.5
+# A discrete value that differs counts as much as this in a distance.
+_DISCRETE = 10.0
+
+
+class Limit(Protocol):
+    """A function of queries that may not be above 0."""
+
+    @property
+    def columns(self) -> NDArray[np.bool_]:
+        """The coordinates that it depends on: (d,)."""
+
+    def excess(self, X: Array, slack: float) -> Array:
+        """By how much queries are beyond the limit.
+
+        Args:
+            X: (R, d), points.
+            slack: by how much continuous coordinates may be outside.
+
+        Returns:
+            Numbers that are 0 or less where the limit is met, (R,).
+        """
+
+    def linearized(self, X: Array) -> tuple[Array, Array]:
+        """The function as it is near queries, less than 0 where 1e-9 away from the limit.
+
+        Args:
+            X: (R, d), points.
+
+        Returns:
+            Its values (R,) and its slopes (R, d).
+        """
+
+
+@dataclass(frozen=True, eq=False)
+class Curved:
+    """What limits leave of a domain.
+
+    Args:
+        linear: the domain without them.
+        limits: which are not linear.
+        points: (N, d), points that meet them.
+    """
+
+    linear: Domain
+    limits: tuple[Limit, ...]
+    points: Array
+
+    @cached_property
+    def linked(self) -> NDArray[np.bool_]:
+        """Coordinates that are in a limit or in an inequality: (d,)."""
+        columns = [self.linear.linked, *(limit.columns for limit in self.limits)]
+        return np.asarray(np.any(columns, axis=0))
+
+    def contains(self, X: Array, slack: float) -> NDArray[np.bool_]:
+        """Whether points (R, d) meet all limits, by as much as `slack` allows: (R,)."""
+        return meets(self.limits, X, slack)
+
+    def inside(self, X: Array) -> Array:
+        """Points of the domain near points X (R, d) of its linear part.
+
+        Newton's method finds where a limit is met with the least move. Where it does not, points
+        are pulled towards one that is known, as little as halving finds out.
+        """
+        Y = X.copy()
+        outside = np.flatnonzero(~self.contains(X, 0.0))
+        if len(outside):
+            Y[outside] = newton(self.linear, self.limits, X[outside])
+            stuck = outside[~self.contains(Y[outside], 0.0)]
+            if len(stuck):
+                Y[stuck] = self._pulled(X[stuck])
+        return Y
+
+    def _pulled(self, X: Array) -> Array:
+        """Points of the domain on the way from X (R, d) to known ones: (R, d)."""
+        known = self.points[self._nearest(X)]
+        fixed = self.linked & ~self.linear.continuous
+        differs = np.flatnonzero((X[:, fixed] != known[:, fixed]).any(axis=1))
+        if len(differs):
+            X[differs] = self._with_values_of(known[differs], X[differs], fixed)
+        way = np.where(self.linked, known - X, 0.0)
+        short, far = np.zeros((len(X), 1)), np.ones((len(X), 1))
+        for _ in range(_HALVINGS):
+            middle = 0.5 * (short + far)
+            inside = self.contains(X + middle * way, 0.0)[:, None]
+            far, short = np.where(inside, middle, far), np.where(inside, short, middle)
+        # All the way, rounding may not be in between.
+        return np.where(self.linked & (far == 1.0), known, X + far * way)
+
+    def _with_values_of(self, known: Array, X: Array, columns: NDArray[np.bool_]) -> Array:
+        """X (R, d) with the discrete values of known points, within the linear part."""
+        moved = self.linear.followed(np.where(columns, known, X))
+        outside = ~self.linear.contains(moved)
+        return np.where(self.linked & outside[:, None], known, moved)
+
+    def _nearest(self, X: Array) -> NDArray[np.intp]:
+        """The known point nearest to each of X (R, d), of those with its discrete values: (R,)."""
+        weights = np.where(self.linear.continuous, 1.0, _DISCRETE) * self.linked
+        a, b = X * weights, self.points * weights
+        return np.asarray(np.argmin((b**2).sum(axis=1) - 2.0 * a @ b.T, axis=1))
+
+
+def meets(limits: tuple[Limit, ...], X: Array, slack: float) -> NDArray[np.bool_]:
+    """Whether points meet limits.
+
+    Args:
+        limits: some of them.
+        X: (R, d), points.
+        slack: by how much continuous coordinates may be outside.
+
+    Returns:
+        Whether they do, (R,).
+    """
+    inside = np.ones(len(X), dtype=bool)
+    for limit in limits:
+        rows = np.flatnonzero(inside)
+        inside[rows] = limit.excess(X[rows], slack) <= 0.0
+    return inside
+
+
+def newton(linear: Domain, limits: tuple[Limit, ...], X: Array) -> Array:
+    """Points near by that meet limits, if Newton's method finds some.
+
+    With g and G the functions and their slopes at y, the next point nearest to x is
+
+        y <- x - G^T t,    G G^T t = g + G (x - y),    t >= 0,
+
+    over the limits that are or were not met, moved into the linear part (Nocedal and Wright 2006,
+    section 18.1). In the last steps x = y.
+
+    Args:
+        linear: the domain without limits.
+        limits: some of them.
+        X: (R, d), points of the linear part.
+
+    Returns:
+        Points of the linear part, (R, d).
+    """
+    moving = linear.continuous & (linear.high > linear.low)
+    Y, rows = X.copy(), np.arange(len(X))
+    held = np.zeros((len(X), len(limits)), dtype=bool)
+    for remaining in reversed(range(_NEWTON_STEPS)):
+        found = [limit.linearized(Y[rows]) for limit in limits]
+        g = np.stack([value for value, _ in found], axis=1)
+        slopes = np.stack([slope for _, slope in found], axis=1)
+        held |= g > 0.0
+        usable = held & np.isfinite(g) & np.isfinite(slopes).all(axis=2)
+        G = linear.along(np.where(usable[..., None] & moving, slopes, 0.0))
+        going = usable.any(axis=1) & (g > _REACHED * np.abs(slopes).sum(axis=2)).any(axis=1)
+        if not going.any():
+            break
+        rows, held = rows[going], held[going]
+        g, G = np.where(usable, g, 0.0)[going], G[going]
+        ahead = (X[rows] - Y[rows]) * (remaining >= _SHORTEST)
+        gap = g + (G @ ahead[..., None])[..., 0]
+        step = ahead - (np.swapaxes(G, 1, 2) @ _multipliers(G, gap)[..., None])[..., 0]
+        longest = np.maximum(np.abs(step).max(axis=1, keepdims=True), _LONGEST)
+        Y[rows] = linear.project(Y[rows] + step * (_LONGEST / longest))
+    return Y
+
+
+def _multipliers(G: Array, gap: Array) -> Array:
+    """t >= 0 with G G^T t = gap, for slopes G (R, k, d) and gaps (R, k): (R, k)."""
+    gram = G @ np.swapaxes(G, 1, 2)
+    k = np.arange(gram.shape[1])
+    size = gram[:, k, k]
+    gram[:, k, k] += np.where(size > 0.0, _RIDGE * size, 1.0)
+    return np.asarray(np.maximum(np.linalg.solve(gram, gap[..., None])[..., 0], 0.0))

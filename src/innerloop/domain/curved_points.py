@@ -1,0 +1,156 @@
+"""Points that meet limits which are not linear: to begin with, and at random."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from innerloop.domain import polytope
+from innerloop.domain.curved import Curved, Limit, meets, newton
+from innerloop.errors import InputError
+from innerloop.types import Array
+
+if TYPE_CHECKING:
+    from innerloop.domain.domain import Domain
+
+# Points are searched among so many random ones, and by Newton's method from the best of them; so
+# many times.
+_DRAWN, _TRIED, _ROUNDS = 1024, 256, 4
+# With fewer points than this, others are reached from them.
+_ENOUGH, _KNOWN, _STEPS = 256, 1024, 3
+# Random points of the linear part are drawn until enough are inside, if so many of them are.
+_SHARE_INSIDE = 1 / 8
+_SHORTENED = 12
+
+
+def curved(linear: Domain, limits: tuple[Limit, ...]) -> Curved:
+    """What limits leave of a domain; an `InputError` is raised if no point is found there.
+
+    Args:
+        linear: the domain without them.
+        limits: some.
+
+    Returns:
+        The limits, with points that meet them.
+    """
+    generator = np.random.default_rng(0)
+    found = np.zeros((0, linear.d))
+    for _ in range(_ROUNDS):
+        X = np.concatenate([linear.interior[None], linear.sample(_DRAWN, generator)])
+        inside = meets(limits, X, 0.0)
+        found = np.concatenate([found, X[inside]])
+        if inside.sum() < _ENOUGH:
+            excess = np.sum([np.maximum(limit.excess(X, 0.0), 0.0) for limit in limits], axis=0)
+            nearest = np.argsort(np.where(inside, np.inf, excess), kind="stable")[:_TRIED]
+            moved = newton(linear, limits, X[nearest])
+            found = np.concatenate([found, moved[meets(limits, moved, 0.0)]])
+        if len(found):
+            break
+    else:
+        raise InputError(
+            f"no point was found among {_ROUNDS * _DRAWN} random ones, nor by Newton's method from "
+            f"{_ROUNDS * _TRIED} of them"
+        )
+    if inside.sum() >= _ENOUGH:
+        return Curved(linear, limits, found)
+    # They may be few, and those that Newton's method found lie on the edge.
+    known = Curved(linear, limits, found)
+    start = found[generator.integers(len(found), size=_KNOWN)]
+    walked = _walked(known, start, 10 + 2 * int(known.linked.sum()), generator)
+    return Curved(linear, limits, walked)
+
+
+@dataclass(frozen=True, eq=False)
+class CurvedSampler:
+    """Draws points that meet limits; what can be found out once is kept.
+
+    Args:
+        curved: where points lie.
+    """
+
+    curved: Curved
+
+    def draw(self, size: int, generator: np.random.Generator) -> Array:
+        """Points spread over the domain.
+
+        Args:
+            size: how many.
+            generator: what to draw with.
+
+        Returns:
+            Points, (size, d).
+        """
+        if self._share_inside >= _SHARE_INSIDE:
+            return self._from_inside(size, generator)
+        X, points = self.curved.linear.sample(size, generator), self.curved.points
+        start = points[np.resize(generator.permutation(len(points)), size)]
+        linked = self.curved.linked
+        X[:, linked] = _walked(self.curved, start, _STEPS, generator)[:, linked]
+        return X
+
+    @cached_property
+    def _share_inside(self) -> float:
+        """About how much of the linear part is inside."""
+        X = self.curved.linear.sample(_DRAWN, np.random.default_rng(0))
+        return float(self.curved.contains(X, 0.0).mean())
+
+    def _from_inside(self, size: int, generator: np.random.Generator) -> Array:
+        """Points of the linear part that meet the limits."""
+        inside = np.zeros((0, self.curved.linear.d))
+        while len(inside) < size:
+            number = int(1.1 * (size - len(inside)) / self._share_inside) + 8
+            X = self.curved.linear.sample(number, generator)
+            inside = np.concatenate([inside, X[self.curved.contains(X, 0.0)]])
+        return inside[:size]
+
+
+def _walked(curved: Curved, X: Array, steps: int, generator: np.random.Generator) -> Array:
+    """Where random steps lead from points X (R, d) inside, one value after the other."""
+    linear = curved.linear
+    free = linear.continuous & (linear.high > linear.low) & curved.linked
+    blocks = [block for block in linear.discrete if curved.linked[block.columns].any()]
+    # Known points say how far it goes, but they may be few.
+    ways = np.concatenate([polytope.spanning(curved.points * free), 0.05 * np.eye(linear.d)[free]])
+    ways = linear.along(ways)
+    for _ in range(steps):
+        if free.any():
+            X = _along_lines(curved, X, ways, generator)
+        for block in blocks:
+            moved = X.copy()
+            moved[:, block.columns] = block.draw(len(X), generator)
+            X = np.where(_inside(curved, moved)[:, None], moved, X)
+    return X
+
+
+def _along_lines(curved: Curved, X: Array, ways: Array, generator: np.random.Generator) -> Array:
+    """From points X (R, d) to random places on lines through them.
+
+    A step of hit-and-run, with lines cut shorter where a limit is not met, as in slice sampling
+    (Neal 2003, section 4.1).
+    """
+    linear = curved.linear
+    direction = generator.standard_normal((len(X), len(ways))) @ ways
+    behind, ahead = polytope.reach(X, direction, linear.low, linear.high, linear.A, linear.b)
+    Y, rows = X.copy(), np.arange(len(X))
+    for _ in range(_SHORTENED):
+        step = behind[rows] + (ahead - behind)[rows] * generator.random(len(rows))
+        moved = X[rows] + step[:, None] * direction[rows]
+        moved = np.minimum(np.maximum(moved, linear.low), linear.high)
+        inside = curved.contains(moved, 0.0)
+        Y[rows[inside]] = moved[inside]
+        rows, step = rows[~inside], step[~inside]
+        ahead[rows] = np.where(step > 0.0, step, ahead[rows])
+        behind[rows] = np.where(step > 0.0, behind[rows], step)
+    return Y
+
+
+def _inside(curved: Curved, X: Array) -> NDArray[np.bool_]:
+    """Which of some points (R, d) are in the linear part and meet the limits: (R,)."""
+    inside = curved.linear.contains(X, polytope.SLACK)
+    rows = np.flatnonzero(inside)
+    inside[rows] = curved.contains(X[rows], 0.0)
+    return inside

@@ -1,0 +1,164 @@
+"""Formulas of parameters, read from text and never run as code, with their slopes.
+
+Slopes are carried along with values (forward mode): of a product (u v)' = u' v + u v', and so on.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from innerloop.types import Array
+
+
+class Dual(NamedTuple):
+    """Values (N, 1) at N points with their slopes in p variables (N, p); N may be 1."""
+
+    value: Array
+    slope: Array
+
+    @classmethod
+    def constant(cls, number: float, p: int) -> Dual:
+        """A number that depends on nothing, beside p variables."""
+        return cls(np.full((1, 1), float(number)), np.zeros((1, p)))
+
+
+def names_in(node: ast.expr) -> list[str] | None:
+    """The parameters in a formula, in order; None if it is no formula.
+
+    Args:
+        node: an expression of Python's grammar.
+
+    Returns:
+        Their names.
+    """
+    match node:
+        case ast.Name(id=name):
+            return [name]
+        case ast.Constant(value=int() | float() as number) if not isinstance(number, bool):
+            return []
+        case ast.UnaryOp(op=ast.USub() | ast.UAdd(), operand=operand):
+            return names_in(operand)
+        case ast.BinOp(left=left, op=operator, right=right) if type(operator) in _OPERATIONS:
+            return _all_names([left, right])
+        case ast.Call(func=ast.Name(id=function), args=[argument], keywords=[]) if (
+            function in _FUNCTIONS
+        ):
+            return names_in(argument)
+        case ast.Call(func=ast.Name(id="min" | "max"), args=[_, _, *_] as arguments, keywords=[]):
+            return _all_names(arguments)
+    return None
+
+
+def evaluate(node: ast.expr, variables: Mapping[str, Dual], p: int) -> Dual:
+    """A formula at some points; NaN or infinite where it has no value.
+
+    Args:
+        node: a formula, of which `names_in` knows the names.
+        variables: values and slopes by name.
+        p: how many variables the slopes are in.
+
+    Returns:
+        Values and slopes.
+    """
+    match node:
+        case ast.Name(id=name):
+            return variables[name]
+        case ast.Constant(value=int() | float() as number):
+            return Dual.constant(number, p)
+        case ast.UnaryOp(op=operator, operand=operand):
+            inner = evaluate(operand, variables, p)
+            return _scaled(inner, -1.0) if isinstance(operator, ast.USub) else inner
+        case ast.BinOp(left=left, op=operator, right=right):
+            sides = (evaluate(side, variables, p) for side in (left, right))
+            return _OPERATIONS[type(operator)](*sides)
+        case ast.Call(func=ast.Name(id="min" | "max" as name), args=arguments):
+            return _extreme(name, [evaluate(each, variables, p) for each in arguments])
+        case ast.Call(func=ast.Name(id=name), args=[argument]):
+            function, derivative = _FUNCTIONS[name]
+            inner = evaluate(argument, variables, p)
+            return Dual(function(inner.value), _times(derivative(inner.value), inner.slope))
+    raise ValueError(f"no formula: {ast.dump(node)}")
+
+
+def _all_names(nodes: list[ast.expr]) -> list[str] | None:
+    """The parameters in several formulas."""
+    found: list[str] = []
+    for node in nodes:
+        names = names_in(node)
+        if names is None:
+            return None
+        found += names
+    return found
+
+
+def _times(factor: Array, slope: Array) -> Array:
+    """A factor times a slope; nothing moves what does not move, however steep it is."""
+    return np.where(slope == 0.0, 0.0, factor * slope)
+
+
+def _scaled(u: Dual, factor: float) -> Dual:
+    return Dual(factor * u.value, factor * u.slope)
+
+
+def _add(u: Dual, v: Dual) -> Dual:
+    return Dual(u.value + v.value, u.slope + v.slope)
+
+
+def _subtract(u: Dual, v: Dual) -> Dual:
+    return Dual(u.value - v.value, u.slope - v.slope)
+
+
+def _multiply(u: Dual, v: Dual) -> Dual:
+    return Dual(u.value * v.value, _times(v.value, u.slope) + _times(u.value, v.slope))
+
+
+def _divide(u: Dual, v: Dual) -> Dual:
+    value = u.value / v.value
+    return Dual(value, _times(1.0 / v.value, u.slope) - _times(value / v.value, v.slope))
+
+
+def _power(u: Dual, v: Dual) -> Dual:
+    value = u.value**v.value
+    base = _times(np.where(v.value == 0.0, 0.0, v.value * u.value ** (v.value - 1.0)), u.slope)
+    # Where the exponent moves, the base has to be above 0.
+    exponent = _times(np.where(value == 0.0, 0.0, value * np.log(u.value)), v.slope)
+    return Dual(value, base + exponent)
+
+
+def _extreme(name: str, several: list[Dual]) -> Dual:
+    """The least or the largest of several."""
+    best = several[0]
+    for each in several[1:]:
+        better = each.value < best.value if name == "min" else each.value > best.value
+        # What has no value has no extreme either.
+        better |= np.isnan(each.value)
+        value, slope = np.where(better, each.value, best.value), (each.slope, best.slope)
+        best = Dual(value, np.where(better, *np.broadcast_arrays(*slope)))
+    return best
+
+
+_OPERATIONS: dict[type[ast.operator], Callable[[Dual, Dual], Dual]] = {
+    ast.Add: _add,
+    ast.Sub: _subtract,
+    ast.Mult: _multiply,
+    ast.Div: _divide,
+    ast.Pow: _power,
+}
+_Function = Callable[[Array], Array]
+# Functions of one variable with their derivatives.
+_FUNCTIONS: dict[str, tuple[_Function, _Function]] = {
+    "sqrt": (np.sqrt, lambda u: 0.5 / np.sqrt(u)),
+    "exp": (np.exp, np.exp),
+    "log": (np.log, lambda u: 1.0 / u),
+    "log10": (np.log10, lambda u: 1.0 / (u * np.log(10.0))),
+    "sin": (np.sin, np.cos),
+    "cos": (np.cos, lambda u: -np.sin(u)),
+    "tan": (np.tan, lambda u: 1.0 + np.tan(u) ** 2),
+    "tanh": (np.tanh, lambda u: 1.0 - np.tanh(u) ** 2),
+    "abs": (np.abs, np.sign),
+}
+FUNCTIONS = (*_FUNCTIONS, "min", "max")

@@ -3,11 +3,14 @@
 import json
 import math
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import innerloop as il
+from innerloop.report.report import html_of
+from innerloop.space.outside import admit, locate
 
 SPACE = il.Space({"x": il.Real(0.0, 1.0), "y": il.Real(0.0, 1.0), "n": il.Integer(1, 5)})
 SEVERAL = {
@@ -318,3 +321,113 @@ def test_several_outcomes_are_forgotten():
     assert asked(optimizer) == asked(never)
     optimizer.forget(before[0].id, undo=True)
     assert optimizer.front == before
+
+
+# Results from beyond the space.
+
+BEYOND = il.Space(
+    {
+        "x": il.Real(0.0, 1.0),
+        "rate": il.Real(0.1, 1.0, log=True),
+        "step": il.Real(0.0, 1.0, step=0.25),
+        "n": il.Integer(1, 5),
+        "size": il.Integer(1, 64, log=True),
+        "kind": il.Choice(["a", "b", "c"]),
+        "fixed": 3,
+    }
+)
+GIVEN = {"x": 0.5, "rate": 0.3, "step": 0.5, "n": 3, "size": 8, "kind": "b"}
+
+
+@pytest.mark.parametrize(
+    ("changed", "coordinate"),
+    [
+        ({"x": 1.5}, 1.5),
+        ({"x": -2}, -2.0),
+        ({"rate": 10.0}, 2.0),
+        ({"rate": 0.01}, -1.0),
+        ({"step": 1.3}, 1.3),
+        ({"step": 0.3}, 0.3),
+        ({"n": 7}, 1.5),
+        ({"n": 0}, -0.25),
+        ({"size": 512}, 1.5),
+    ],
+)
+def test_results_beyond_a_range_have_a_place(changed, coordinate):
+    (name,) = changed
+    values, why = admit(BEYOND, GIVEN | changed)
+    assert values == {**GIVEN, "fixed": 3} | changed
+    assert list(values) == list(BEYOND.names)
+    assert name in why
+    assert locate(BEYOND, values)[BEYOND.columns[name]] == pytest.approx(coordinate, abs=1e-12)
+    others = np.delete(locate(BEYOND, values), BEYOND.columns[name])
+    assert np.array_equal(others, np.delete(BEYOND.encode(GIVEN), BEYOND.columns[name]))
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({"kind": "d"}, "kind must be one of 'a', 'b', 'c', got 'd'"),
+        ({"fixed": 4}, "fixed must be one of 3, got 4"),
+        ({"rate": 0.0}, "rate must be a number from 0.1 to 1.0"),
+        ({"n": 2.5}, "n must be an integer"),
+        ({"x": math.inf}, "x must be a number"),
+        ({"x": "0.5"}, "x must be a number"),
+        ({"x": True}, "x must be a number"),
+        ({"z": 1}, r"unknown \['z'\]"),
+    ],
+)
+def test_what_has_no_place_is_refused(changed, words):
+    optimizer = il.Optimizer(BEYOND, seed=0)
+    with pytest.raises(il.InputError, match=words):
+        optimizer.add(GIVEN | changed, 1.0)
+    assert optimizer.trials == ()
+
+
+@pytest.mark.parametrize("acquisition", ["ei", "pi", "ucb", "kg"])
+@pytest.mark.parametrize("noise", [None, 0.3])
+def test_results_beyond_the_space_are_learned_from_and_never_chosen(acquisition, noise):
+    line = il.Space({"x": il.Real(0.0, 1.0), "y": il.Real(0.0, 1.0)})
+    optimizer = il.Optimizer(line, seed=0, acquisition=acquisition)
+    rng = np.random.default_rng(0)
+    # The more x, the better: what is beyond is better than anything that can be chosen.
+    for x in rng.uniform(-1.0, 3.0, 16):
+        optimizer.add({"x": float(x), "y": float(rng.uniform())}, -3.0 * float(x), noise_sd=noise)
+    outside = [t for t in optimizer.trials if not 0.0 <= t.params["x"] <= 1.0]
+    assert {t.id for t in outside} == {t.id for t in optimizer.trials if t.outside is not None}
+    assert 4 < len(outside) < 16
+    assert optimizer.best.outside is None
+    assert optimizer.front == (optimizer.best,)
+    trial = optimizer.ask()
+    line.check(trial.params)
+    assert trial.outside is None
+    # It knows what to expect between what is inside and what is beyond.
+    assert optimizer.predict({"x": 1.0, "y": 0.5}).mean == pytest.approx(-3.0, abs=0.5)
+    assert trial.params["x"] > optimizer.best.params["x"] - 0.05
+
+
+def test_with_nothing_in_the_space_asks_go_where_it_gets_better(tmp_path):
+    line = il.Space({"x": il.Real(0.0, 1.0)})
+    optimizer = il.Optimizer(line, seed=0, direction="maximize", initial=1)
+    for x in (2.0, 2.5, 3.0, 4.0):
+        optimizer.add({"x": x}, -x)
+    with pytest.raises(il.InputError, match="none that was told a value is in the space"):
+        _ = optimizer.best
+    assert optimizer.front == ()
+    optimizer.save(tmp_path / "o.json")
+    loaded = il.Optimizer.load(tmp_path / "o.json")
+    assert loaded.trials == optimizer.trials
+    assert loaded.ask().params == optimizer.ask().params
+    optimizer.tell(4, 5.0)
+    assert optimizer.best.id == 4
+
+
+def test_several_outcomes_beyond_the_space():
+    optimizer = il.Optimizer(SPACE, seed=0, **SEVERAL)
+    for k, params in enumerate(plain_points(5, 9)):
+        beyond = params | {"x": params["x"] + 2.0} if k % 3 == 0 else params
+        optimizer.add(beyond, {**outcomes(params), "yield": 50.0 if k % 3 == 0 else 1.0})
+    assert all(t.outside is None for t in optimizer.front)
+    for trial in optimizer.ask(3):
+        SPACE.check(trial.params)
+    assert html_of(optimizer)

@@ -139,12 +139,17 @@ class Optimizer(History):
         complete = self._complete()
         if not complete:
             raise InputError("there is no best trial: none has been told a value yet")
+        if all(trial.outside is not None for trial in complete):
+            raise InputError("there is no best trial: none that was told a value is in the space")
         if self.goals.is_plain:
             model = self._one_outcome()
             results, learned = model.results, model.learned
             if learned.is_noisy(results):
                 return complete[learned.best(results)]
-            return complete[int(np.argmax(self._settings.sign * results.values))]
+            graded = self._settings.sign * results.values
+            if results.outside is not None:
+                graded = np.where(results.outside, -np.inf, graded)
+            return complete[int(np.argmax(graded))]
         if len(self.goals.objectives) > 1:
             raise InputError("there are several objectives, and no best trial: see `front`")
         front = self.front
@@ -160,7 +165,8 @@ class Optimizer(History):
         Of one objective, the best trial.
         """
         if self.goals.is_plain:
-            return (self.best,) if self._complete() else ()
+            known = any(trial.outside is None for trial in self._complete())
+            return (self.best,) if known else ()
         return self.goals.front(self._trials)
 
     @locked
@@ -209,7 +215,7 @@ class Optimizer(History):
         with self._lock, linalg.one_blas_thread():
             started = time.perf_counter()
             self.expire()
-            told = sum(trial.state == "complete" for trial in self._trials)
+            told = len(self._complete())
             model: OneOutcome | SeveralOutcomes | None = None
             # Nothing needs to be learned for points of the initial design.
             if designed(number, self._settings, self._drawn, told) < number:

@@ -52,11 +52,12 @@ class Book:
 
     def __init__(self, space: Space, goals: Goals) -> None:
         checks.instance("space", space, Space, "a Space")
-        self.space, self.goals = space, goals
+        self.goals = goals
         self._lock = threading.RLock()
         self._trials: list[Trial] = []
         self._points: list[Array] = []
         self._given_out: set[int] = set()  # ids of trials that somebody here may be evaluating
+        self._move_to(space)
 
     @property
     @locked
@@ -213,6 +214,12 @@ class Book:
         self._trials = list(trials)
         self._points = [self._place_of(trial) for trial in trials]
 
+    def _move_to(self, space: Space) -> None:
+        """Have all points in a space."""
+        self.space, self._domain = space, space.domain()
+        self._everything = space.everything()
+        self._replace_all(self._trials)
+
     def _place_of(self, trial: Trial) -> Array:
         """The encoded point of a trial (d,), NaN if it has none."""
         if trial.outside is None:
@@ -231,7 +238,7 @@ class Book:
             have = f"0 to {len(self._trials) - 1}" if self._trials else "none yet"
             raise InputError(f"there is no trial {number}: trials of this optimizer are {have}")
         known = self._trials[number]
-        if isinstance(trial, Trial) and trial.params != known.params:
+        if isinstance(trial, Trial) and not _may_be(trial, known):
             raise InputError(
                 f"trial {number} comes from another optimizer: it has {trial.params}, "
                 f"but here trial {number} has {known.params}"
@@ -291,3 +298,9 @@ class Book:
             ids=np.array(ids, dtype=np.intp),
             outside=outside(having),
         )
+
+
+def _may_be(trial: Trial, known: Trial) -> bool:
+    """Whether a trial that somebody has is one on record, which may be in a new space by now."""
+    both = trial.params.keys() & known.params.keys()
+    return bool(both) and all(trial.params[name] == known.params[name] for name in both)

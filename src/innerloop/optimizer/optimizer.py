@@ -106,8 +106,6 @@ class Optimizer(History):
             goals=None if is_usual else goals,
             **search,
         )
-        self._domain = space.domain()
-        self._everything = space.everything()
         self._drawn = 0  # points taken from the Sobol sequence
         # What was learned at the last ask that needed it, by outcome; and from the present results.
         self._learned: dict[str, Learned] = {}
@@ -402,20 +400,22 @@ class Optimizer(History):
         if not self.goals.is_plain:
             raise InputError("there are several outcomes: see `predict`")
         told = tuple((trial.id, trial.value, trial.noise_sd) for trial in self._complete())
-        if self._latest is None or self._latest[0] != told:
+        key = (self.space, told)
+        if self._latest is None or self._latest[0] != key:
             results = self._results()
             name, sign = self.goals.names[0], self._settings.sign
             learned = self._teaches(name, len(told), sign, bends=True)(results)
-            self._latest = (told, OneOutcome(results, learned.knowing(results)))
+            self._latest = (key, OneOutcome(results, learned.knowing(results)))
         model = cast(OneOutcome, self._latest[1])
         return replace(model, results=model.results._replace(failed=self._rows("failed")))
 
     def _several_outcomes(self) -> SeveralOutcomes | None:
         """The same for several outcomes; None as long as some outcome has not been told."""
-        key = tuple(
+        told = tuple(
             (t.id, t.state, *(t.outcomes or {}).items(), *(t.noise_sds or {}).items())
             for t in self._trials
         )
+        key = (self.space, told)
         if self._latest is None or self._latest[0] != key:
             found = {name: self._results_of(name) for name in self.goals.names}
             if not all(ids for ids, _ in found.values()):

@@ -18,6 +18,7 @@ from innerloop.integrations.optuna import InnerLoopSampler
 from innerloop.optimizer.goals import Goals
 from innerloop.space.parameters import Integer, Real
 from innerloop.space.space import Space
+from innerloop.studies.add import add_text
 from innerloop.studies.create import create_study
 from innerloop.studies.optimizers import optimizer_of
 from innerloop.studies.study import open_study
@@ -327,3 +328,157 @@ def test_a_study_forgets_and_remembers(url, tmp_path):
     other.fail(other.ask().id, "again", lost=True)
     one, two = study.ask(), other.ask()
     assert (one.params, one.prediction) == (two.params, two.prediction)
+
+
+# Results from elsewhere.
+
+ELSEWHERE = "batch;x;n;value;noise_sd\nA;0,5;2;1,25;0,1\nB;1,5;3;-7;\nC;0,5;2;1,5;0,2\n"
+
+
+def test_results_from_elsewhere_are_added(tmp_path):
+    (tmp_path / "space.toml").write_text(TOML)
+    (tmp_path / "old.csv").write_text(ELSEWHERE)
+    new = ["--space", "space.toml", "--seed", "1"]
+    _, err = call(tmp_path, "add", "old.csv", *new)
+    assert err == "added 3, 1 of them outside the space\nignored: 'batch'\n"
+    records = json.loads(call(tmp_path, "trials", "-f", "json")[0])
+    assert [(r["params"], r["value"]) for r in records] == [
+        ({"x": 0.5, "n": 2}, 1.25), ({"x": 1.5, "n": 3}, -7.0), ({"x": 0.5, "n": 2}, 1.5)
+    ]  # fmt: skip
+    assert "x must be a number from 0.0 to 1.0, got 1.5" in records[1]["outside"]
+    assert "outside" not in records[0]
+    # The best one can be chosen.
+    assert json.loads(call(tmp_path, "best", "-f", "json")[0])[0]["id"] == 0
+    assert call(tmp_path, "add", "old.csv")[1].startswith("added 0, 3 had been added before\n")
+    assert call(tmp_path, "add", "old.csv", "--again")[1].startswith("added 3")
+    url = f"sqlite:///{tmp_path}/innerloop.db"
+    assert [r.noise_sds for r in open_study(url, "default").records()[:3]] == [
+        {"value": 0.1}, {}, {"value": 0.2}
+    ]  # fmt: skip
+    call(tmp_path, "report")
+    asked = json.loads(call(tmp_path, "ask", "-n", "3", "-f", "json")[0])
+    assert all(0.0 <= r["params"]["x"] <= 1.0 for r in asked)
+
+
+def test_rows_that_cannot_be_added_are_named(tmp_path):
+    (tmp_path / "space.toml").write_text(TOML + '\n[c]\ntype = "choice"\nvalues = ["=a", "b"]\n')
+    rows = [
+        "x,n,c,value,state,error",
+        "0.5,2,b,1,complete,",
+        "0.5,2,d,1,,",
+        "0.5,2.5,b,1,,",
+        "0.5,2,b,,,",
+        "0.5,2,b,much,,",
+        ",2,b,1,,",
+        "0.25,2,'=a,,failed,broken",
+        "0.25,9,=a,-2.5,,",
+        "0.25,9,=a,-2.5,,,7",
+    ]
+    (tmp_path / "old.csv").write_text("\n".join(rows))
+    _, err = call(tmp_path, "add", "old.csv", "--space", "space.toml", status=1)
+    assert "added 3, 1 of them outside the space" in err
+    assert [line.partition("old.csv, ")[2] for line in err.splitlines()[1:]] == [
+        "line 3: c must be one of '=a', 'b', got 'd'",
+        "line 4: n must be an integer from 1 to 4, got 2.5",
+        "line 5: there is no value",
+        "line 6: value must be a number, got 'much'",
+        "line 7: x must be a number, got ''",
+        "line 10: there are 7 cells below 6 columns: what has a comma or the like in it must be "
+        "in quotes",
+    ]
+    records = json.loads(call(tmp_path, "trials", "-f", "json")[0])
+    assert [(r["state"], r["error"]) for r in records] == [
+        ("complete", None), ("failed", "broken"), ("complete", None)
+    ]  # fmt: skip
+    assert records[1]["params"] == {"x": 0.25, "n": 2, "c": "=a"}
+    (tmp_path / "old.csv").write_text("x,value\n1,2\n")
+    _, err = call(tmp_path, "add", "old.csv", status=1)
+    assert "must name the columns, 'x', 'n', 'c', 'value' among them, got 'x,value'" in err
+    assert "No such file" in call(tmp_path, "add", "none.csv", status=1)[1]
+
+
+def test_what_a_study_prints_can_be_added_to_another(tmp_path):
+    (tmp_path / "space.toml").write_text(TOML)
+    call(tmp_path, "run", "--space", "space.toml", "-n", "5", "--seed", "1", "--", "echo {x}{n}")
+    text = call(tmp_path, "trials", "-f", "csv")[0]
+    (tmp_path / "all.csv").write_text(text, newline="")
+    other = ["--study", "other"]
+    _, err = call(tmp_path, "add", "all.csv", "--space", "space.toml", *other)
+    assert err == "added 5\n"
+    one, two = as_csv(text), as_csv(call(tmp_path, "trials", "-f", "csv", *other)[0])
+    for name in ("x", "n", "value", "state"):
+        assert [row[name] for row in one.values()] == [row[name] for row in two.values()]
+
+
+def test_added_results_teach_as_told_ones_do(url, tmp_path):
+    right = told(f"sqlite:///{tmp_path}/right.db", 9)
+    rows = [f"{r.params['x']!r},{r.params['n']},{r.value!r}" for r in right.records()]
+    study = create_study(url, "s", space=SPACE, seed=5)
+    done = add_text(study, "\n".join(["x,n,value", *rows]), "r.csv")
+    assert (len(done.added), done.outside, done.complaints) == (9, [], [])
+    one, other = study.ask(), right.ask()
+    assert (one.params, one.prediction) == (other.params, other.prediction)
+    # What is outside is learned from, too: here it says that little is to be gained inside.
+    study.fail(one.id, "no", lost=True)
+    add_text(study, "x,n,value\n" + "".join(f"{-x},2,{x}\n" for x in range(1, 6)), "r.csv")
+    again = study.ask()
+    SPACE.check(again.params)
+    assert again.prediction != one.prediction
+    assert optimizer_of(study).trials[-2].outside is not None
+    assert study.best().id == right.best().id
+
+
+def test_several_outcomes_from_elsewhere(url):
+    study = create_study(url, "s", space=SPACE, seed=5, goals=GOALS)
+    text = "heat\tcost\tnoise_sd.cost\tyield\tn\tx\n0,5\t2\t0,1\t7\t1\t0,5\n\t2\t\t3\t1\t0,5\n"
+    done = add_text(study, text, "r.tsv")
+    assert (done.added, done.complaints) == ([0], ["r.tsv, line 3: there is no heat"])
+    record = study.record(0)
+    assert record.outcomes == {"yield": 7.0, "cost": 2.0, "heat": 0.5}
+    assert record.noise_sds == {"cost": 0.1}
+    assert optuna.load_study(study_name="s", storage=url).trials[0].constraints == {"heat": -0.5}
+    assert [r.id for r in study.front()] == [0]
+
+
+def test_noise_in_files_of_values(tmp_path):
+    (tmp_path / "space.toml").write_text(TOML)
+    call(tmp_path, "ask", "-n", "2", "--space", "space.toml")
+    (tmp_path / "r.csv").write_text("id,value,noise_sd\n0,1,0.25\n1,2,\n")
+    assert call(tmp_path, "tell", "r.csv")[1] == "told 2\n"
+    assert call(tmp_path, "tell", "r.csv")[1] == "told 0, 2 had been told before\n"
+    (tmp_path / "r.csv").write_text("id,value,noise_sd\n0,1,0.5\n1,2,-1\n")
+    _, err = call(tmp_path, "tell", "r.csv", "--correct", status=1)
+    assert "corrected 1" in err
+    assert "the noise_sd of value of trial 1 must be 0 or above, got '-1'" in err
+    study = open_study(f"sqlite:///{tmp_path}/innerloop.db", "default")
+    assert [r.noise_sds for r in study.records()] == [{"value": 0.5}, {}]
+    assert [t.noise_sd for t in optimizer_of(study).trials] == [0.5, None]
+
+
+# The same point told several times.
+
+
+@pytest.mark.parametrize("noise", ["", "0.4"])
+def test_replicates_settle_which_is_best(noise, tmp_path):
+    (tmp_path / "space.toml").write_text('[x]\ntype = "real"\nlow = 0\nhigh = 1\n')
+    # One point was lucky once; the other is better on average, by far.
+    told_ = {0.2: [3.0, -0.5, 3.1, 2.9, 3.2], 0.8: [0.1, -0.1, 0.0, 0.2, -0.2], 0.5: [2.0, 2.1]}
+    rows = [f"{x},{each},{noise}" for x, values in told_.items() for each in values]
+    (tmp_path / "r.csv").write_text("\n".join(["x,value,noise_sd", *rows]))
+    assert call(tmp_path, "add", "r.csv", "--space", "space.toml")[1] == "added 12\n"
+    (best,) = json.loads(call(tmp_path, "best", "-f", "json")[0])
+    assert best["params"] == {"x": 0.8}
+    study = open_study(f"sqlite:///{tmp_path}/innerloop.db", "default")
+    optimizer = optimizer_of(study)
+    assert optimizer.best.params == {"x": 0.8}
+    means = {x: sum(values) / len(values) for x, values in told_.items()}
+    for x, mean in means.items():
+        assert optimizer.predict({"x": x}).mean == pytest.approx(mean, abs=0.8)
+    # More of the same is better known.
+    sds = [optimizer.predict({"x": 0.8}).sd]
+    for _ in range(3):
+        for each in told_[0.8]:
+            optimizer.add({"x": 0.8}, each, noise_sd=float(noise) if noise else None)
+        sds.append(optimizer.predict({"x": 0.8}).sd)
+    assert sds == sorted(sds, reverse=True)
+    assert sds[-1] < 0.8 * sds[0]

@@ -3,11 +3,14 @@
 import json
 import math
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import innerloop as il
+from innerloop.report.report import html_of
+from innerloop.space.outside import admit, locate
 
 SPACE = il.Space({"x": il.Real(0.0, 1.0), "y": il.Real(0.0, 1.0), "n": il.Integer(1, 5)})
 SEVERAL = {
@@ -318,3 +321,253 @@ def test_several_outcomes_are_forgotten():
     assert asked(optimizer) == asked(never)
     optimizer.forget(before[0].id, undo=True)
     assert optimizer.front == before
+
+
+# Results from beyond the space.
+
+BEYOND = il.Space(
+    {
+        "x": il.Real(0.0, 1.0),
+        "rate": il.Real(0.1, 1.0, log=True),
+        "step": il.Real(0.0, 1.0, step=0.25),
+        "n": il.Integer(1, 5),
+        "size": il.Integer(1, 64, log=True),
+        "kind": il.Choice(["a", "b", "c"]),
+        "fixed": 3,
+    }
+)
+GIVEN = {"x": 0.5, "rate": 0.3, "step": 0.5, "n": 3, "size": 8, "kind": "b"}
+
+
+@pytest.mark.parametrize(
+    ("changed", "coordinate"),
+    [
+        ({"x": 1.5}, 1.5),
+        ({"x": -2}, -2.0),
+        ({"rate": 10.0}, 2.0),
+        ({"rate": 0.01}, -1.0),
+        ({"step": 1.3}, 1.3),
+        ({"step": 0.3}, 0.3),
+        ({"n": 7}, 1.5),
+        ({"n": 0}, -0.25),
+        ({"size": 512}, 1.5),
+    ],
+)
+def test_results_beyond_a_range_have_a_place(changed, coordinate):
+    (name,) = changed
+    values, why = admit(BEYOND, GIVEN | changed)
+    assert values == {**GIVEN, "fixed": 3} | changed
+    assert list(values) == list(BEYOND.names)
+    assert name in why
+    assert locate(BEYOND, values)[BEYOND.columns[name]] == pytest.approx(coordinate, abs=1e-12)
+    others = np.delete(locate(BEYOND, values), BEYOND.columns[name])
+    assert np.array_equal(others, np.delete(BEYOND.encode(GIVEN), BEYOND.columns[name]))
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({"kind": "d"}, "kind must be one of 'a', 'b', 'c', got 'd'"),
+        ({"fixed": 4}, "fixed must be one of 3, got 4"),
+        ({"rate": 0.0}, "rate must be a number from 0.1 to 1.0"),
+        ({"n": 2.5}, "n must be an integer"),
+        ({"x": math.inf}, "x must be a number"),
+        ({"x": "0.5"}, "x must be a number"),
+        ({"x": True}, "x must be a number"),
+        ({"z": 1}, r"unknown \['z'\]"),
+    ],
+)
+def test_what_has_no_place_is_refused(changed, words):
+    optimizer = il.Optimizer(BEYOND, seed=0)
+    with pytest.raises(il.InputError, match=words):
+        optimizer.add(GIVEN | changed, 1.0)
+    assert optimizer.trials == ()
+
+
+@pytest.mark.parametrize("acquisition", ["ei", "pi", "ucb", "kg"])
+@pytest.mark.parametrize("noise", [None, 0.3])
+def test_results_beyond_the_space_are_learned_from_and_never_chosen(acquisition, noise):
+    line = il.Space({"x": il.Real(0.0, 1.0), "y": il.Real(0.0, 1.0)})
+    optimizer = il.Optimizer(line, seed=0, acquisition=acquisition)
+    rng = np.random.default_rng(0)
+    # The more x, the better: what is beyond is better than anything that can be chosen.
+    for x in rng.uniform(-1.0, 3.0, 16):
+        optimizer.add({"x": float(x), "y": float(rng.uniform())}, -3.0 * float(x), noise_sd=noise)
+    outside = [t for t in optimizer.trials if not 0.0 <= t.params["x"] <= 1.0]
+    assert {t.id for t in outside} == {t.id for t in optimizer.trials if t.outside is not None}
+    assert 4 < len(outside) < 16
+    assert optimizer.best.outside is None
+    assert optimizer.front == (optimizer.best,)
+    trial = optimizer.ask()
+    line.check(trial.params)
+    assert trial.outside is None
+    # It knows what to expect between what is inside and what is beyond.
+    assert optimizer.predict({"x": 1.0, "y": 0.5}).mean == pytest.approx(-3.0, abs=0.5)
+    assert trial.params["x"] > optimizer.best.params["x"] - 0.05
+
+
+def test_with_nothing_in_the_space_asks_go_where_it_gets_better(tmp_path):
+    line = il.Space({"x": il.Real(0.0, 1.0)})
+    optimizer = il.Optimizer(line, seed=0, direction="maximize", initial=1)
+    for x in (2.0, 2.5, 3.0, 4.0):
+        optimizer.add({"x": x}, -x)
+    with pytest.raises(il.InputError, match="none that was told a value is in the space"):
+        _ = optimizer.best
+    assert optimizer.front == ()
+    optimizer.save(tmp_path / "o.json")
+    loaded = il.Optimizer.load(tmp_path / "o.json")
+    assert loaded.trials == optimizer.trials
+    assert loaded.ask().params == optimizer.ask().params
+    optimizer.tell(4, 5.0)
+    assert optimizer.best.id == 4
+
+
+def test_several_outcomes_beyond_the_space():
+    optimizer = il.Optimizer(SPACE, seed=0, **SEVERAL)
+    for k, params in enumerate(plain_points(5, 9)):
+        beyond = params | {"x": params["x"] + 2.0} if k % 3 == 0 else params
+        optimizer.add(beyond, {**outcomes(params), "yield": 50.0 if k % 3 == 0 else 1.0})
+    assert all(t.outside is None for t in optimizer.front)
+    for trial in optimizer.ask(3):
+        SPACE.check(trial.params)
+    assert html_of(optimizer)
+
+
+# Another space.
+
+WIDE = il.Space({"x": il.Real(-1.0, 3.0), "y": il.Real(0.0, 1.0), "n": il.Integer(1, 9)})
+NARROW = il.Space({"x": il.Real(0.25, 0.5), "y": il.Real(0.0, 1.0), "n": il.Integer(2, 3)})
+
+
+@settings(max_examples=8)
+@given(st.lists(st.sampled_from([WIDE, NARROW]), min_size=1, max_size=3), st.booleans())
+def test_a_space_that_is_changed_back_changes_nothing(spaces, has_asked):
+    one, other = (told(plain_points(7, 12), VALUES) for _ in range(2))
+    if has_asked:
+        assert asked(one) == asked(other)
+    before = one.trials
+    for space in spaces:
+        one.change_space(space)
+    one.change_space(SPACE)
+    assert one.trials == before
+    assert asked(one) == asked(other)
+
+
+@settings(max_examples=5)
+@given(st.sampled_from([WIDE, NARROW]))
+def test_another_space_is_as_if_it_had_always_been_there(space):
+    points = plain_points(7, 12)
+    changed, always = told(points, VALUES), il.Optimizer(space, seed=3)
+    changed.change_space(space)
+    for params, each in zip(points, VALUES, strict=True):
+        always.add(params, each)
+    assert [t.outside for t in changed.trials] == [t.outside for t in always.trials]
+    assert [t.params for t in changed.trials] == points
+    assert asked(changed) == asked(always)
+    for trial in changed.pending:
+        space.check(trial.params)
+
+
+def test_a_new_parameter_has_a_default_in_earlier_trials(tmp_path):
+    points = plain_points(7, 12)
+    optimizer = told(points, VALUES)
+    pending = optimizer.ask()
+    more = il.Space({"z": il.Real(0.0, 1.0), **SPACE.parameters, "kind": il.Choice(["a", "b"])})
+    with pytest.raises(il.InputError, match="'z' is new: give a default"):
+        optimizer.change_space(more, defaults={"kind": "a"})
+    assert optimizer.space is SPACE
+    optimizer.change_space(more, defaults={"kind": "a", "z": 0.5})
+    assert list(optimizer.trials[0].params) == ["z", "x", "y", "n", "kind"]
+    assert [t.params["z"] for t in optimizer.trials] == [0.5] * 13
+    assert optimizer.tell(pending, 1.5).params == {**pending.params, "z": 0.5, "kind": "a"}
+    optimizer.tell(optimizer.ask(), 0.3)
+    last = optimizer.trials[-1].params
+    # It goes, and comes back with the values that there were.
+    with pytest.raises(il.InputError, match="'z' is missing: drop it"):
+        optimizer.change_space(SPACE, drop=["kind"])
+    optimizer.change_space(SPACE, drop=["z", "kind"])
+    assert "z" not in optimizer.trials[-1].params
+    assert optimizer.trials[0].params == points[0]
+    assert all(t.outside is None for t in optimizer.trials)
+    optimizer.save(tmp_path / "o.json")
+    optimizer = il.Optimizer.load(tmp_path / "o.json")
+    optimizer.change_space(more)
+    assert optimizer.trials[-1].params == last
+    assert [c.kind for c in optimizer.history] == ["space"] * 3
+    assert il.Space.from_dict(optimizer.history[0].before["space"]) == SPACE
+
+
+def test_choices_come_and_go():
+    three = il.Space({"x": il.Real(0.0, 1.0), "kind": il.Choice(["a", "b", "c"])})
+    two = il.Space({"x": il.Real(0.0, 1.0), "kind": il.Choice(["b", "c"])})
+    four = il.Space({"x": il.Real(0.0, 1.0), "kind": il.Choice(["d", "c", "b", "a"])})
+    optimizer = il.Optimizer(three, seed=0)
+    for k in range(12):
+        optimizer.add({"x": k / 12, "kind": "abc"[k % 3]}, float(k % 3) + k / 100)
+    assert optimizer.best.params["kind"] == "a"
+    optimizer.change_space(two)
+    assert optimizer.best.params["kind"] == "b"
+    assert len(optimizer.trials) == 12
+    assert "kind must be one of 'b', 'c', got 'a'" in optimizer.trials[0].outside
+    only = il.Optimizer(two, seed=0)
+    for trial in optimizer.trials:
+        if trial.params["kind"] != "a":
+            only.add(trial.params, trial.value)
+    assert optimizer.predict({"x": 0.5, "kind": "b"}).mean == pytest.approx(
+        only.predict({"x": 0.5, "kind": "b"}).mean, rel=1e-9
+    )
+    two.check(optimizer.ask().params)
+    optimizer.change_space(four)
+    assert all(t.outside is None for t in optimizer.trials)
+    assert optimizer.best.params["kind"] == "a"
+    four.check(optimizer.ask().params)
+    assert html_of(optimizer)
+
+
+def test_a_parameter_is_held_at_a_value_or_let_go():
+    free = il.Space({"x": il.Real(0.0, 1.0), "n": il.Integer(1, 3)})
+    held = il.Space({"x": il.Real(0.0, 1.0), "n": 2})
+    optimizer = il.Optimizer(held, seed=0)
+    for x in (0.1, 0.4, 0.7):
+        optimizer.add({"x": x}, x)
+    optimizer.change_space(free)  # what it was held at is known
+    assert [t.params["n"] for t in optimizer.trials] == [2, 2, 2]
+    optimizer.add({"x": 0.05, "n": 3}, -5.0)
+    optimizer.change_space(held)
+    assert [t.outside is None for t in optimizer.trials] == [True, True, True, False]
+    assert optimizer.best.value == 0.1
+
+
+@pytest.mark.parametrize(
+    ("space", "arguments", "words"),
+    [
+        (WIDE, {"defaults": {"x": 1.0}}, "defaults are for new parameters, and 'x' is none"),
+        (WIDE, {"defaults": {"w": 1.0}}, "defaults are for new parameters, and 'w' is none"),
+        (WIDE, {"drop": ["x"]}, "'x' is to be dropped, but is not among what is gone"),
+        ({"x": 1}, {}, "space must be a Space"),
+        (il.Space({"x": il.Real(0, 1)}), {"drop": ["y"]}, "'n' is missing: drop it"),
+        (
+            il.Space({**SPACE.parameters, "k": il.Choice(["a", "b"])}),
+            {"defaults": {"k": "c"}},
+            "k must be one of 'a', 'b', got 'c'",
+        ),
+        (il.Space({**SPACE.parameters, "k": 3}), {"defaults": {"k": 4}}, "'k' is held at 3, not"),
+    ],
+)
+def test_spaces_that_are_not_clear_are_refused(space, arguments, words):
+    optimizer = told(plain_points(7, 3), VALUES[:3])
+    with pytest.raises(il.InputError, match=words):
+        optimizer.change_space(space, **arguments)
+    assert optimizer.space is SPACE
+    assert optimizer.history == ()
+
+
+def test_several_outcomes_in_another_space():
+    points = plain_points(5, 9)
+    changed = told(points, map(outcomes, points), **SEVERAL)
+    before = asked(told(points, map(outcomes, points), **SEVERAL))
+    changed.change_space(NARROW)
+    assert all(0.25 <= t.params["x"] <= 0.5 for t in changed.front)
+    NARROW.check(changed.with_trials(changed.trials).ask().params)
+    changed.change_space(SPACE)
+    assert asked(changed) == before

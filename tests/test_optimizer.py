@@ -346,7 +346,7 @@ def test_anything_like_a_number_will_do(value):
         (lambda o: o.tell(1, 1.0, noise_sd="a"), "noise_sd of trial 1 must be a number"),
         (lambda o: o.add({"x": 1.0}, 1.0), r"missing \['y'\]"),
         (lambda o: o.add({"x": 1.0, "y": 1.0, "z": 1.0}, 1.0), r"unknown \['z'\]"),
-        (lambda o: o.add({"x": 1.0, "y": 99.0}, 1.0), "y"),
+        (lambda o: o.add({"x": 1.0, "y": "99"}, 1.0), "y"),
         (lambda o: o.add({"x": 1.0, "y": 1.0}, "q"), "must be a number"),
         (lambda o: o.ask(0), "n must be an integer of 1 or more, got 0"),
         (lambda o: o.ask(2.5), "n must be an integer of 1 or more"),

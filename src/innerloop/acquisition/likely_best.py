@@ -15,6 +15,7 @@ _DRAWS = 256
 _LOOKED_AT, _KEPT = 64, 16
 _LOOKED_AT_FOR_FRONT, _KEPT_FOR_FRONT = 128, 32
 _OPTIMISM = 3.0
+_SLACK = 1e-9
 
 
 def likely_best(
@@ -32,6 +33,9 @@ def likely_best(
     """
     several = len(posteriors) > 1
     points = _hopeful(posteriors, utility, _LOOKED_AT_FOR_FRONT if several else _LOOKED_AT)
+    # What was observed beside the unit cube cannot be chosen, however good it is.
+    inside = np.all((points >= -_SLACK) & (points <= 1.0 + _SLACK), axis=-1)
+    points = points[inside] if inside.any() else points[-1:]
     draws = [_drawn(each, points, generator) for each in posteriors]
     times = utility.are_best(np.stack(draws, axis=-1) if several else draws[0]).sum(axis=0)
     order = np.argsort(-times, kind="stable")

@@ -1,4 +1,4 @@
-"""Commands that change what is on record, and show what was changed: forget, history."""
+"""Commands that change what is on record, and show what was changed: add, forget, history."""
 
 from __future__ import annotations
 
@@ -15,6 +15,42 @@ from innerloop.cli.output import message, show
 
 if TYPE_CHECKING:
     from innerloop.optimizer.changes import Change
+
+
+def add(
+    results: Annotated[
+        str,
+        typer.Argument(
+            help="CSV file with a column for each parameter and each outcome; - for stdin.",
+            metavar="FILE",
+        ),
+    ],
+    again: Annotated[
+        bool, typer.Option("--again", help="Add rows that have been added before, too.")
+    ] = False,
+    space: options.Space = None,
+    storage: options.Storage = STORAGE,
+    study: options.Study = STUDY,
+    direction: options.Way = None,
+    seed: options.Seed = None,
+) -> None:
+    """Add results from elsewhere. Rows that cannot be added are named, and the others are added."""
+    from innerloop.cli.studies import opened
+    from innerloop.studies.add import add_text
+    from innerloop.studies.tables import read_text
+
+    text = read_text(results)
+    there = opened(storage, study, space=space, direction=direction, seed=seed)
+    done = add_text(there, text, "stdin" if results == "-" else results, again=again)
+    outside = f", {len(done.outside)} of them outside the space" if done.outside else ""
+    before = f", {len(done.known)} had been added before" if done.known else ""
+    message(f"added {len(done.added)}{outside}{before}")
+    if done.ignored:
+        message(f"ignored: {', '.join(map(repr, done.ignored))}")
+    for complaint in done.complaints:
+        message(complaint)
+    if done.complaints:
+        raise typer.Exit(1)
 
 
 def forget(

@@ -28,6 +28,7 @@ for command in (
     runs.run,
     trials.ask,
     trials.tell,
+    changes.add,
     changes.forget,
     changes.history,
     trials.trials,

@@ -136,11 +136,14 @@ def best(
     study: options.Study = STUDY,
     form: options.Formatted = Format.table,
 ) -> None:
-    """Print the trial with the best value, of those within all limits."""
-    from innerloop.cli.views import view
+    """Print the trial with the best value, of those within all limits.
+
+    Where points have several results or noise was told, the one with the best mean by the model.
+    """
+    from innerloop.cli.views import best_of, view
 
     seen = view(storage, study)
-    _show(seen, [seen.best()], form)
+    _show(seen, [best_of(seen)], form)
 
 
 def front(

@@ -18,15 +18,16 @@ from innerloop.integrations.optuna_outcomes import TrialOutcome, goals_of, outco
 from innerloop.integrations.optuna_space import internal, parameter_of
 from innerloop.integrations.optuna_trials import Known, known_of
 from innerloop.integrations.trial_changes import mark_of
-from innerloop.integrations.trial_marks import is_lost
+from innerloop.integrations.trial_marks import OUTSIDE, is_lost
 from innerloop.optimizer.goals import Goals
 from innerloop.optimizer.learn import Kinds
 from innerloop.optimizer.learned import Learned
 from innerloop.optimizer.models import OneOutcome, SeveralOutcomes
 from innerloop.optimizer.propose import propose
-from innerloop.optimizer.results import Results
+from innerloop.optimizer.results import Results, outside
 from innerloop.optimizer.settings import Settings
 from innerloop.optimizer.trials import Trial
+from innerloop.space.outside import admit, locate
 from innerloop.space.parameters import Choice, Integer, Parameter, Real
 from innerloop.space.space import Space
 from innerloop.types import Array
@@ -75,8 +76,9 @@ class Taught(NamedTuple):
 class SpaceModel:
     """Learns from the trials that have all parameters of a space, within their present ranges.
 
-    Results outside these are left out: a value that cannot be chosen any more must not count as
-    the best one, and moving it to the nearest end would put a wrong value there.
+    Results outside these are left out, unless they are marked: a value that cannot be chosen any
+    more must not count as the best one, and moving it to the nearest end would put a wrong value
+    there.
 
     Args:
         distributions: those of the parameters, by name.
@@ -145,10 +147,14 @@ class SpaceModel:
         """
         known = known_of(trial)
         try:
-            values = self.space.check({name: self._value(name, known) for name in self._parameters})
+            given = {name: self._value(name, known) for name in self._parameters}
+            # Ranges may have been others: what is known to be beyond them is marked.
+            values, why = admit(self.space, given)
         except (InputError, KeyError):
             return None
-        return Place(Trial(trial.number, values), self.space.encode(values))
+        if why is not None and OUTSIDE not in trial.system_attrs:
+            return None
+        return Place(Trial(trial.number, values, outside=why), locate(self.space, values))
 
     def places(self, trials: Iterable[FrozenTrial]) -> list[Place]:
         """Where trials will be evaluated.
@@ -345,6 +351,7 @@ class SpaceModel:
             failed=failed,
             groups=self.space.groups,
             reach=self.space.reach,
+            outside=outside([each.place.trial for each in having]),
         )
 
     def _learn(

@@ -63,6 +63,25 @@ def distribution_of(parameter: Parameter) -> BaseDistribution:
     return FloatDistribution(parameter.low, parameter.high, log=parameter.log, step=parameter.step)
 
 
+def widened(distribution: BaseDistribution, value: Any) -> BaseDistribution:
+    """A distribution that has a value besides its own.
+
+    Args:
+        distribution: one of Optuna's own.
+        value: a number, if it is one of numbers.
+
+    Returns:
+        The distribution, as it is if it has the value.
+    """
+    if isinstance(distribution, CategoricalDistribution) or contains(distribution, value):
+        return distribution
+    assert isinstance(distribution, FloatDistribution | IntDistribution)
+    low, high = min(distribution.low, value), max(distribution.high, value)
+    if isinstance(distribution, IntDistribution):
+        return IntDistribution(int(low), int(high), log=distribution.log)
+    return FloatDistribution(low, high, log=distribution.log)
+
+
 def take(trial: Trial, name: str, parameter: Parameter) -> None:
     """Have a trial take a value from the sampler, of `distribution_of` a parameter.
 

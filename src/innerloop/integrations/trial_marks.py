@@ -20,6 +20,8 @@ ERROR = "error"
 PLAN = "innerloop:plan"
 #: What was expected of it, and how good the batch is that it belongs to.
 EXPECTED = "innerloop:expected"
+#: Which row of a file a trial was added from, and why its params are not in the space.
+ADDED, OUTSIDE = "innerloop:added", "innerloop:outside"
 #: Marks a trial that is to be forgotten, with the name of the state that Optuna has for it.
 FORGOTTEN = "innerloop:forgotten"
 #: Marks a trial that was given up before there was an answer: it says nothing of its parameters.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from innerloop.acquisition.entropy_search import EntropySearch
 from innerloop.acquisition.knowledge_gradient import KnowledgeGradient
@@ -35,6 +36,7 @@ def acquisition(
     noisy: bool,
     domain: Domain,
     generator: np.random.Generator,
+    inside: NDArray[np.bool_] | None = None,
 ) -> Utility | Lookahead:
     """The acquisition function of a name.
 
@@ -44,13 +46,16 @@ def acquisition(
         noisy: whether noise keeps the best so far from being known.
         domain: where "es" and "kg" look for the optimum.
         generator: what to draw with.
+        inside: (n,), which observations are in the space, and may be the best; None if all are.
 
     Returns:
         The utility.
     """
     if not isinstance(name, str):
         return name
-    best = float(posterior.fitted.max())
+    rows = slice(None) if inside is None else inside
+    # Of a space where nothing was observed anything better than the worst elsewhere is news.
+    best = float(posterior.fitted[rows].max(initial=posterior.fitted.min()))
     if name == "ei":
         return NoisyExpectedImprovement() if noisy else ExpectedImprovement(best + WORTHWHILE)
     if name == "pi":
@@ -59,13 +64,15 @@ def acquisition(
         return SimpleRegret()
     if name == "ucb":
         return UpperConfidenceBound()
-    points = _where_to_look(posterior, domain, generator)
+    points = _where_to_look(posterior.X[rows], posterior.fitted[rows], domain, generator)
     return KnowledgeGradient(points) if name == "kg" else EntropySearch(points)
 
 
-def _where_to_look(posterior: Posterior, domain: Domain, generator: np.random.Generator) -> Array:
-    """The best observations and points spread over the domain, all different: (B, d)."""
-    best = posterior.X[np.argsort(-posterior.fitted, kind="stable")[:_BEST]]
+def _where_to_look(
+    X: Array, fitted: Array, domain: Domain, generator: np.random.Generator
+) -> Array:
+    """The best of some observations and points spread over the domain, all different: (B, d)."""
+    best = X[np.argsort(-fitted, kind="stable")[:_BEST]]
     points = np.concatenate([best, domain.sample(_SPREAD, generator)])
     _, first = np.unique(points, axis=0, return_index=True)
     return points[np.sort(first)]

@@ -15,8 +15,9 @@ from innerloop import checks
 from innerloop.errors import InputError
 from innerloop.optimizer.changes import with_outcome
 from innerloop.optimizer.goals import Goals
-from innerloop.optimizer.results import Results
+from innerloop.optimizer.results import Results, outside
 from innerloop.optimizer.trials import Trial, one_for_each, point_of, refuse_forgotten, tried
+from innerloop.space.outside import admit, locate
 from innerloop.space.space import Space
 from innerloop.types import Array
 
@@ -51,11 +52,12 @@ class Book:
 
     def __init__(self, space: Space, goals: Goals) -> None:
         checks.instance("space", space, Space, "a Space")
-        self.space, self.goals = space, goals
+        self.goals = goals
         self._lock = threading.RLock()
         self._trials: list[Trial] = []
         self._points: list[Array] = []
         self._given_out: set[int] = set()  # ids of trials that somebody here may be evaluating
+        self._move_to(space)
 
     @property
     @locked
@@ -165,8 +167,10 @@ class Book:
     ) -> Trial:
         """A result that came from elsewhere, as a new trial.
 
+        It may be beyond ranges or constraints of the space: then the trial says so as `outside`.
+
         Args:
-            params: values by name.
+            params: values by name; choices are those of the space.
             value: what came out; one that is not finite makes a failed trial.
             state: "complete", "failed" or "cancelled".
             noise_sd: standard deviation of the noise in the value, where it is known.
@@ -175,10 +179,10 @@ class Book:
         Returns:
             The new trial.
         """
-        checked = self.space.check(params)
-        trial = Trial(len(self._trials), checked)
+        admitted, why = admit(self.space, params)
+        trial = Trial(len(self._trials), admitted, outside=why)
         told = self._told(trial, value, state, noise_sd, error)
-        return self._append(told, self.space.encode(checked))
+        return self._append(told, locate(self.space, admitted))
 
     def __getstate__(self) -> dict[str, Any]:
         """What copies and other processes get: lists of their own, and no lock.
@@ -208,7 +212,23 @@ class Book:
     def _replace_all(self, trials: Sequence[Trial]) -> None:
         """Hold these trials instead."""
         self._trials = list(trials)
-        self._points = [self.space.encode(trial.params) for trial in trials]
+        self._points = [self._place_of(trial) for trial in trials]
+
+    def _move_to(self, space: Space) -> None:
+        """Have all points in a space."""
+        self.space, self._domain = space, space.domain()
+        self._everything = space.everything()
+        self._replace_all(self._trials)
+
+    def _place_of(self, trial: Trial) -> Array:
+        """The encoded point of a trial (d,), NaN if it has none."""
+        if trial.outside is None:
+            return self.space.encode(trial.params)
+        try:
+            admitted, _ = admit(self.space, trial.params)
+        except InputError:
+            return np.full(self.space.d, np.nan)
+        return locate(self.space, admitted)
 
     def _known(self, trial: Trial | int) -> Trial:
         """The trial as it is on record."""
@@ -218,7 +238,7 @@ class Book:
             have = f"0 to {len(self._trials) - 1}" if self._trials else "none yet"
             raise InputError(f"there is no trial {number}: trials of this optimizer are {have}")
         known = self._trials[number]
-        if isinstance(trial, Trial) and trial.params != known.params:
+        if isinstance(trial, Trial) and not _may_be(trial, known):
             raise InputError(
                 f"trial {number} comes from another optimizer: it has {trial.params}, "
                 f"but here trial {number} has {known.params}"
@@ -234,12 +254,16 @@ class Book:
                 self._trials[trial.id] = replace(trial, state="expired", error=error)
 
     def _complete(self) -> list[Trial]:
-        """Trials that were told a value."""
-        return [trial for trial in self._trials if trial.state == "complete"]
+        """Trials that were told a value and have a place, if maybe beside the space."""
+        return [t for t in self._trials if t.state == "complete" and self._has_place(t)]
+
+    def _has_place(self, trial: Trial) -> bool:
+        return trial.outside is None or not np.isnan(self._points[trial.id]).any()
 
     def _rows(self, *states: str) -> Array:
         """Encoded points of the trials in some states, by id: (n, d)."""
-        rows = [self._points[trial.id] for trial in self._trials if trial.state in states]
+        chosen = (trial for trial in self._trials if trial.state in states)
+        rows = [self._points[trial.id] for trial in chosen if self._has_place(trial)]
         return np.array(rows).reshape(-1, self.space.d)
 
     def _results(self) -> Results:
@@ -253,12 +277,13 @@ class Book:
             groups=self.space.groups,
             reach=self.space.reach,
             ids=np.array([trial.id for trial in complete], dtype=np.intp),
+            outside=outside(complete),
         )
 
     def _results_of(self, name: str) -> tuple[tuple[int, ...], Results]:
         """The trials that have one of several outcomes, by id, and what was told of it."""
         told = [t for t in self._trials if t.state not in ("cancelled", "forgotten")]
-        having = [trial for trial in told if name in (trial.outcomes or {})]
+        having = [t for t in told if name in (t.outcomes or {}) and self._has_place(t)]
         noise = [(trial.noise_sds or {}).get(name) for trial in having]
         X = np.array([self._points[trial.id] for trial in having]).reshape(-1, self.space.d)
         values = [(trial.outcomes or {})[name] for trial in having]
@@ -271,4 +296,11 @@ class Book:
             groups=self.space.groups,
             reach=self.space.reach,
             ids=np.array(ids, dtype=np.intp),
+            outside=outside(having),
         )
+
+
+def _may_be(trial: Trial, known: Trial) -> bool:
+    """Whether a trial that somebody has is one on record, which may be in a new space by now."""
+    both = trial.params.keys() & known.params.keys()
+    return bool(both) and all(trial.params[name] == known.params[name] for name in both)

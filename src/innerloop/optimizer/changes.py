@@ -24,8 +24,8 @@ class Change:
 
     Args:
         kind: "correct": what came of a trial was replaced; "forget": it was marked as forgotten;
-            "undo": that was undone.
-        trial: the id of the trial.
+            "undo": that was undone; "space": the space was replaced.
+        trial: the id of the trial; None if all are concerned.
         before: what it was, by name, without what there was none of.
         after: what it is from then on.
         at: when it was changed, in seconds since the epoch.

@@ -34,6 +34,10 @@ class Told(Protocol):
     def outcomes(self) -> Mapping[str, float] | None:
         """Numbers by name."""
 
+    @property
+    def outside(self) -> str | None:
+        """Why its params are not in the space, if they are not."""
+
 
 AnyTrial = TypeVar("AnyTrial", bound=Told)
 
@@ -186,7 +190,8 @@ class Goals:
 
     def front(self, trials: Sequence[AnyTrial]) -> tuple[AnyTrial, ...]:
         """Complete trials within all limits that no other one beats in all objectives."""
-        feasible = [t for t in trials if t.state == "complete" and self.feasible(t, trials)]
+        complete = [t for t in trials if t.state == "complete" and t.outside is None]
+        feasible = [trial for trial in complete if self.feasible(trial, trials)]
         return tuple(feasible[i] for i in non_dominated(self.wanted(feasible)))
 
     def hypervolume(self, trials: Sequence[Told]) -> float:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from innerloop.optimizer.book import Book, locked
@@ -15,6 +16,7 @@ from innerloop.optimizer.changes import (
     told_of,
 )
 from innerloop.optimizer.goals import Goals
+from innerloop.optimizer.spaces import defaults_for, moved
 from innerloop.optimizer.trials import Trial
 from innerloop.space.space import Space
 
@@ -82,6 +84,63 @@ class History(Book):
         now = remembered(known, self._changes) if undo else forgotten(known, self.goals)
         return known if now is known else self._change("undo" if undo else "forget", known, now)
 
+    @locked
+    def change_space(
+        self,
+        space: Space,
+        *,
+        defaults: Mapping[str, Any] | None = None,
+        drop: Collection[str] = (),
+    ) -> None:
+        """Go on in another space, with all trials there are.
+
+        Those that are not in the new space are marked as `outside`, and learned from if they have a
+        place beside it: beyond a range, not with a choice that is gone. Values of a parameter that
+        is gone are kept in the `history`; when it comes back, trials have them again.
+
+        Args:
+            space: what to choose from now on.
+            defaults: of parameters that are new, the values which they had in earlier trials.
+            drop: parameters that the new space does not have, because results are alike whatever
+                they are. One that is held at a value from now on is in the space, with that value.
+        """
+        former = self._former_params()
+
+        def lacks(name: str) -> bool:
+            return not all(name in each for each in former)
+
+        before = self.space
+        given = defaults_for(before, space, defaults or {}, drop, lacks)
+        if space == before:
+            return
+        everywhere = [moved(space, {**given, **params}) for params in former]
+        gone = [name for name in before.names if name not in space.parameters]
+        lost = {name: [trial.params.get(name) for trial in self._trials] for name in gone}
+        old, new = {"space": before.to_dict()}, {"space": space.to_dict()}
+        change = Change(
+            "space",
+            None,
+            {**old, **({"params": lost} if lost else {})},
+            {**new, **({"defaults": given} if given else {})},
+        )
+        self._trials = [
+            replace(trial, params=params, outside=why)
+            for trial, (params, why) in zip(self._trials, everywhere, strict=True)
+        ]
+        self._changes = (*self._changes, change)
+        self._move_to(space)
+
+    def _former_params(self) -> list[dict[str, Any]]:
+        """All values that trials have or had, by name: the latest of each."""
+        former: list[dict[str, Any]] = [{} for _ in self._trials]
+        for change in self._changes:
+            for name, values in change.before.get("params", {}).items():
+                for params, value in zip(former, values, strict=False):
+                    params[name] = value
+        return [
+            {**known, **trial.params} for known, trial in zip(former, self._trials, strict=True)
+        ]
+
     def _change(self, kind: str, known: Trial, now: Trial) -> Trial:
         """Put a trial on record as it is now, and that it was changed."""
         change = Change(kind, known.id, told_of(known), told_of(now))
@@ -99,6 +158,9 @@ class History(Book):
         Returns:
             Whether nothing was changed, or all of it back.
         """
+        spaces = [change for change in self._changes[first:] if change.kind == "space"]
+        if spaces and spaces[0].before["space"] != self.space.to_dict():
+            return False
         chosen = None if ids is None else set(ids)
         then: dict[int, Mapping[str, Any]] = {}
         for change in self._changes[first:]:

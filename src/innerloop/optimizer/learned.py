@@ -135,9 +135,16 @@ class Learned:
         return self._given(results).posterior
 
     def best(self, results: Results) -> int:
-        """Which result has the best posterior mean."""
+        """Which result has the best posterior mean, of those in the space."""
         given = self._given(results)
-        return int(given.rows[np.argmax(given.posterior.fitted)])
+        fitted = given.posterior.fitted
+        if results.outside is not None:
+            fitted = np.where(results.outside[given.rows], -np.inf, fitted)
+        return int(given.rows[np.argmax(fitted)])
+
+    def inside(self, results: Results) -> NDArray[np.bool_] | None:
+        """Which of the posterior's observations are in the space; None if all are."""
+        return None if results.outside is None else ~results.outside[self._given(results).rows]
 
     def fitted(self, results: Results) -> Array:
         """Posterior means of all results: (n,)."""

@@ -78,7 +78,12 @@ class OneOutcome:
         posterior = self.learned.posterior(self.results)
         noisy = self.learned.is_noisy(self.results)
         utility = acquisition(
-            settings.acquisition, posterior, noisy=noisy, domain=domain, generator=generator
+            settings.acquisition,
+            posterior,
+            noisy=noisy,
+            domain=domain,
+            generator=generator,
+            inside=self.learned.inside(self.results),
         )
         return posterior, utility
 
@@ -136,7 +141,7 @@ class SeveralOutcomes:
         limits = [(each, each.limit(self.trials)) for each in self.goals.constraints]
         within = [self._slack(each, limit) for each, limit in limits if limit is not None]
         wanted = [self._posterior(name) for name in self.goals.objectives]
-        complete = [trial for trial in self.trials if trial.state == "complete"]
+        complete = [t for t in self.trials if t.state == "complete" and t.outside is None]
         feasible = [t.id for t in complete if self.goals.feasible(t, self.trials)]
         if within and not feasible:
             return [wanted[0], *within], FeasibleImprovement(None, len(within))

@@ -108,8 +108,6 @@ class Optimizer(History):
             goals=None if is_usual else goals,
             **search,
         )
-        self._domain = space.domain()
-        self._everything = space.everything()
         self._drawn = 0  # points taken from the Sobol sequence
         # What was learned at the last ask that needed it, by outcome; and from the present results.
         self._learned: dict[str, Learned] = {}
@@ -141,12 +139,17 @@ class Optimizer(History):
         complete = self._complete()
         if not complete:
             raise InputError("there is no best trial: none has been told a value yet")
+        if all(trial.outside is not None for trial in complete):
+            raise InputError("there is no best trial: none that was told a value is in the space")
         if self.goals.is_plain:
             model = self._one_outcome()
             results, learned = model.results, model.learned
             if learned.is_noisy(results):
                 return complete[learned.best(results)]
-            return complete[int(np.argmax(self._settings.sign * results.values))]
+            graded = self._settings.sign * results.values
+            if results.outside is not None:
+                graded = np.where(results.outside, -np.inf, graded)
+            return complete[int(np.argmax(graded))]
         if len(self.goals.objectives) > 1:
             raise InputError("there are several objectives, and no best trial: see `front`")
         front = self.front
@@ -162,7 +165,8 @@ class Optimizer(History):
         Of one objective, the best trial.
         """
         if self.goals.is_plain:
-            return (self.best,) if self._complete() else ()
+            known = any(trial.outside is None for trial in self._complete())
+            return (self.best,) if known else ()
         return self.goals.front(self._trials)
 
     @locked
@@ -211,7 +215,7 @@ class Optimizer(History):
         with self._lock, linalg.one_blas_thread():
             started = time.perf_counter()
             self.expire()
-            told = sum(trial.state == "complete" for trial in self._trials)
+            told = len(self._complete())
             model: OneOutcome | SeveralOutcomes | None = None
             # Nothing needs to be learned for points of the initial design.
             if designed(number, self._settings, self._drawn, told) < number:
@@ -425,20 +429,22 @@ class Optimizer(History):
         if not self.goals.is_plain:
             raise InputError("there are several outcomes: see `predict`")
         told = tuple((trial.id, trial.value, trial.noise_sd) for trial in self._complete())
-        if self._latest is None or self._latest[0] != told:
+        key = (self.space, told)
+        if self._latest is None or self._latest[0] != key:
             results = self._results()
             name, sign = self.goals.names[0], self._settings.sign
             learned = self._teaches(name, len(told), sign, bends=True)(results)
-            self._latest = (told, OneOutcome(results, learned.knowing(results)))
+            self._latest = (key, OneOutcome(results, learned.knowing(results)))
         model = cast(OneOutcome, self._latest[1])
         return replace(model, results=model.results._replace(failed=self._rows("failed")))
 
     def _several_outcomes(self) -> SeveralOutcomes | None:
         """The same for several outcomes; None as long as some outcome has not been told."""
-        key = tuple(
+        told = tuple(
             (t.id, t.state, *(t.outcomes or {}).items(), *(t.noise_sds or {}).items())
             for t in self._trials
         )
+        key = (self.space, told)
         if self._latest is None or self._latest[0] != key:
             found = {name: self._results_of(name) for name in self.goals.names}
             if not all(ids for ids, _ in found.values()):

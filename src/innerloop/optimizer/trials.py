@@ -85,6 +85,8 @@ class Trial:
             with constraints, `value` is there too.
         noise_sds: standard deviations of the noise in them, where they were given.
         predictions: what was expected of each of several outcomes.
+        outside: why its params are not in the space, if they are not. Something is learned from it
+            if it has a place beside the space; it is never the best.
     """
 
     id: int
@@ -100,12 +102,13 @@ class Trial:
     outcomes: dict[str, float] | None = None
     noise_sds: dict[str, float] | None = None
     predictions: dict[str, Prediction] | None = None
+    outside: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain data, ready for JSON; what is of several outcomes only where there are."""
+        """As plain data, ready for JSON; what most trials do not have only where it is."""
         plain = asdict(self)
-        several = ("outcomes", "noise_sds", "predictions")
-        return {k: each for k, each in plain.items() if each is not None or k not in several}
+        rare = ("outcomes", "noise_sds", "predictions", "outside")
+        return {k: each for k, each in plain.items() if each is not None or k not in rare}
 
     @staticmethod
     def from_dict(data: Mapping[str, Any]) -> Trial:

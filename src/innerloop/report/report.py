@@ -41,5 +41,14 @@ def html_of(optimizer: Optimizer, *, title: str | None = None, next_points: int 
         checks.instance("title", title, str, "text")
     if isinstance(next_points, bool) or not isinstance(next_points, int) or next_points < 0:
         raise InputError(f"next_points must be an integer of 0 or more, got {next_points!r}")
+    if any(trial.outside is not None for trial in optimizer.trials):
+        optimizer = _inside(optimizer)
     with linalg.one_blas_thread():
         return page(subject_of(optimizer, next_points), title or "Optimization report")
+
+
+def _inside(optimizer: Optimizer) -> Optimizer:
+    """The same with the trials in its space alone: figures have no place for others."""
+    copy = optimizer.with_trials(t for t in optimizer.trials if t.outside is None)
+    copy.goals = optimizer.goals.resolved(optimizer.trials)
+    return copy

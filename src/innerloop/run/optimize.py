@@ -253,7 +253,7 @@ class OptimizerTrials:
 
 def _abandoned(optimizer: Optimizer, domain: Domain) -> list[Trial]:
     """Trials of the domain that nobody evaluates."""
-    trials = optimizer.abandoned
+    trials = [trial for trial in optimizer.abandoned if trial.outside is None]
     inside = domain.contains(optimizer.space.encode_all([trial.params for trial in trials]))
     return [trial for trial, contained in zip(trials, inside, strict=True) if contained]
 

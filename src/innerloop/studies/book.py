@@ -65,13 +65,14 @@ class Book(StudyView):
             trials = self._as_changed(self.optuna.get_trials(deepcopy=False))
         return [trial for trial in trials if not states or trial.state in states]
 
-    def tell(self, trial: int, told: Any) -> Record:
+    def tell(self, trial: int, told: Any, *, noise_sd: float | None = None) -> Record:
         """Tell what came of a trial, which is kept from now on.
 
         Args:
             trial: its id; an InputError if there is none, or if it was told before.
             told: the value, or outcomes by name, all of them or some; one that is not finite is a
                 failure.
+            noise_sd: of one outcome alone, the standard deviation of the noise in it.
 
         Returns:
             The trial as it is now; it is still running if some outcomes have not been told.
@@ -83,6 +84,8 @@ class Book(StudyView):
         value = as_number(f"the value of trial {trial}", self.goals.unnamed(told))
         if not math.isfinite(value):
             return self.fail(trial, f"the value was {value}")
+        if noise_sd is not None:
+            self._note_noise(trial, noise_sd)
         self._finish(trial, TrialState.COMPLETE, [value])
         return self.record(trial)
 
@@ -120,6 +123,23 @@ class Book(StudyView):
         with storage_errors(self.url):
             (now,) = self._as_changed([self._storage.get_trial(self._key(trial))])
         return record_of(now, self.space, self.goals)
+
+    def put(self, trial: FrozenTrial) -> int:
+        """Put a finished trial on record.
+
+        Args:
+            trial: as Optuna makes them.
+
+        Returns:
+            Its id.
+        """
+        with storage_errors(self.url):
+            key = self._storage.create_new_trial(self._id, trial)
+            number = self._storage.get_trial_number_from_id(key)
+        self._keys[number] = key
+        if self.goals.constraints and trial.state == TrialState.COMPLETE:
+            self._limit(self.record(number))
+        return number
 
     def changes(self) -> tuple[Change, ...]:
         """Every change of what was on record, the first one first."""
@@ -198,6 +218,15 @@ class Book(StudyView):
                 self._storage.set_trial_state_values(self._key(trial), state, values)
             except UpdateFinishedTrialError as error:
                 raise self._told_before(trial) from error
+
+    def _note_noise(self, trial: int, noise_sd: float) -> None:
+        """Keep the noise in the one outcome of a trial that is about to be told."""
+        with storage_errors(self.url):
+            try:
+                name = f"{NOISE_SD}{self.goals.names[0]}"
+                self._storage.set_trial_user_attr(self._key(trial), name, noise_sd)
+            except UpdateFinishedTrialError as finished:
+                raise self._told_before(trial) from finished
 
     def _told_before(self, trial: int) -> InputError:
         record = self.record(trial)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import datetime
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from innerloop.errors import InputError, StudyError
 from innerloop.optimizer.goals import VALUE
 from innerloop.optimizer.optimizer import Optimizer
 from innerloop.optimizer.trials import Trial
+from innerloop.space.outside import admit
 from innerloop.studies.records import Record
 from innerloop.studies.view import StudyView
 
@@ -23,7 +26,7 @@ _STATES = {
 def optimizer_of(study: StudyView) -> Optimizer:
     """An optimizer that knows the trials of a study.
 
-    Trials that were pruned, are not in the space, or have no params yet are left out.
+    Trials that were pruned, have no place in the space or beside it, or no params yet are left out.
 
     Args:
         study: one that has a space; a StudyError if it has none.
@@ -33,19 +36,45 @@ def optimizer_of(study: StudyView) -> Optimizer:
     """
     if study.space is None or study.seed is None:
         raise StudyError(f"study {study.name!r} has no space: it was not made by innerloop")
-    trials, records = list[Trial](), study.records()
-    for record in records:
-        state = "cancelled" if record.lost else _STATES.get(record.state)
-        try:
-            params = study.space.check(record.params)
-        except InputError:
-            continue
-        if state is not None:
-            trials.append(_trial(record, params, state, several=not study.goals.is_plain))
+    records = study.records()
+    trials = [trial for _, trial in _known(study, records)]
     optimizer = _without_trials(study).with_trials(trials)
     if len(trials) < len(records):  # numbers have changed, and limits may be relative to some
         optimizer.goals = study.goals.resolved(records)
     return optimizer
+
+
+def recommended(study: StudyView) -> Record:
+    """The best trial: under noise, of one objective without limits, by its posterior mean.
+
+    Args:
+        study: any study; a StudyError if it has no best trial.
+
+    Returns:
+        The trial.
+    """
+    best = study.best()
+    if study.space is None or not study.goals.is_plain:
+        return best
+    known = _known(study, study.records())
+    return known[optimizer_of(study).best.id][0]
+
+
+def _known(study: StudyView, records: Sequence[Record]) -> list[tuple[Record, Trial]]:
+    """Records with the trials that they are, without those that have no place or no params yet."""
+    if study.space is None:
+        return []
+    known = []
+    for record in records:
+        state = "cancelled" if record.lost else _STATES.get(record.state)
+        try:
+            params, why = admit(study.space, record.params)
+        except InputError:
+            continue
+        if state is not None and (why is None or record.outside is not None):
+            made = _trial(record, params, state, several=not study.goals.is_plain)
+            known.append((record, replace(made, outside=why)))
+    return known
 
 
 def _without_trials(study: StudyView) -> Optimizer:

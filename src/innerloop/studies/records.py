@@ -8,10 +8,12 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from innerloop.errors import InputError
 from innerloop.integrations.trial_marks import (
     ERROR,
     EXPECTED,
     NOISE_SD,
+    OUTSIDE,
     StoredTrial,
     is_forgotten,
     is_lost,
@@ -52,6 +54,7 @@ class Record:
         noise_sds: standard deviations of the noise in them, where they were given.
         feasible: of a complete trial, whether all limits are met; None if there are none.
         predictions: what was expected of several outcomes, by name.
+        outside: why its params are not in the space, if they are not.
     """
 
     id: int
@@ -68,10 +71,12 @@ class Record:
     noise_sds: dict[str, float]
     feasible: bool | None
     predictions: dict[str, dict[str, float]] | None
+    outside: str | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain data, ready for JSON."""
-        return asdict(self)
+        """As plain data, ready for JSON; what most trials do not have only where it is."""
+        plain = asdict(self)
+        return {k: each for k, each in plain.items() if each is not None or k != "outside"}
 
     @property
     def counts(self) -> bool:
@@ -111,6 +116,7 @@ def record_of(trial: StoredTrial, space: Space | None, goals: Goals) -> Record:
         noise_sds=told_of(trial, goals, NOISE_SD),
         feasible=None,
         predictions=expected.get("predictions"),
+        outside=trial.system_attrs.get(OUTSIDE),
     )
 
 
@@ -135,6 +141,7 @@ def trial_of(record: Record) -> Trial:
         asked=time.time(),
         outcomes=record.outcomes,
         noise_sds=record.noise_sds,
+        outside=record.outside,
     )
 
 
@@ -155,7 +162,10 @@ def params_of(chosen: Mapping[str, Any], space: Space | None) -> dict[str, Any]:
         if not isinstance(parameter, Parameter):
             params[name] = parameter
         elif parameter.width:
-            params[name] = parameter.check(name, chosen[name])
+            try:
+                params[name] = parameter.check(name, chosen[name])
+            except InputError:  # beyond its range
+                params[name] = chosen[name]
         else:
             params[name] = parameter.decode(())
     return params

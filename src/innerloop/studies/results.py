@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
+from types import MappingProxyType
 from typing import NamedTuple, TextIO
 
 from innerloop.errors import InputError
 from innerloop.optimizer.trials import check_names
 from innerloop.studies.records import Record
 from innerloop.studies.study import Study
-from innerloop.studies.tables import Numbers, Table, read_text, short, table_of
+from innerloop.studies.tables import Numbers, Table, noise_columns, read_text, short, table_of
 
 # Ids of more digits are not those of trials, and may be more than Python reads.
 _LONGEST_ID = 18
@@ -77,9 +78,12 @@ def tell_text(study: Study, text: str, source: str, *, correct: bool = False) ->
         What was told, and what was wrong.
     """
     table = _results_in(text, source, study.goals.names)
-    columns = table.columns
-    outcomes = {columns.index(name): name for name in study.goals.names if name in columns}
-    numbers = Numbers.of(table.texts(outcomes), table.separator)
+    columns, names = table.columns, study.goals.names
+    outcomes = {columns.index(name): name for name in names if name in columns}
+    noise = {
+        n: columns.index(title) for title, n in noise_columns(names).items() if title in columns
+    }
+    numbers = Numbers.of(table.texts([*outcomes, *noise.values()]), table.separator)
     every = Told([], [], [], [], [], _unknown(study, columns))
     first = columns.index("id")
     for row in table.rows:
@@ -87,7 +91,8 @@ def tell_text(study: Study, text: str, source: str, *, correct: bool = False) ->
             if row.complaint is not None:
                 raise InputError(row.complaint)
             told = {name: row.cells[k] for k, name in outcomes.items() if row.cells[k]}
-            _tell(study, row.cells[first], told, numbers, every, correct)
+            known = {name: row.cells[k] for name, k in noise.items() if row.cells[k]}
+            _tell(study, row.cells[first], told, numbers, every, correct, known)
         except InputError as error:
             every.complaints.append(f"{source}, line {row.line}: {error}")
     return every
@@ -152,27 +157,36 @@ def _results_in(text: str, source: str, names: Sequence[str]) -> Table:
     def has_results(columns: Sequence[str]) -> bool:
         return "id" in columns and not set(names).isdisjoint(columns)
 
-    return table_of(text, source, ("id", *names), has_results, wanted)
+    return table_of(text, source, ("id", *names, *noise_columns(names)), has_results, wanted)
 
 
 def _unknown(study: Study, columns: Sequence[str]) -> list[str]:
     """Columns that may be misspelt outcomes."""
     params = study.space.names if study.space is not None else ()
     known = {field.name for field in fields(Record)} | {*study.goals.names, *params}
+    known |= set(noise_columns(study.goals.names))
     return [name for name in columns if name and name.removeprefix("params.") not in known]
 
 
 def _tell(
-    study: Study, id: str, texts: Mapping[str, str], numbers: Numbers, every: Told, correct: bool
+    study: Study,
+    id: str,
+    texts: Mapping[str, str],
+    numbers: Numbers,
+    every: Told,
+    correct: bool,
+    noise: Mapping[str, str] = MappingProxyType({}),
 ) -> None:
     """Tell a trial, and note what came of it; an InputError if that cannot be."""
     number = _trial(id)
-    told = {name: _value(id, name, text, numbers) for name, text in texts.items()}
-    if not told:
+    values = {name: _value(id, name, text, numbers) for name, text in texts.items()}
+    if not values:
         names = " or ".join(study.goals.names)
         raise InputError(f"trial {id} has no {names} yet and stays as it is")
+    sds = {name: _noise(id, name, text, numbers) for name, text in noise.items() if name in values}
+    told = {name: (each, sds[name]) if name in sds else each for name, each in values.items()}
     record = study.record(number)
-    new = {name: each for name, each in told.items() if record.outcomes.get(name) != each}
+    new = {name: told[name] for name in told if _is_new(record, name, values[name], sds.get(name))}
     if not new and record.state in ("complete", "running"):
         every.known.append(number)
         return
@@ -184,9 +198,26 @@ def _tell(
         new = {name: each for name, each in new.items() if name not in wrong}
         if not is_running or not new:
             return
-    if study.tell(number, new or told).state == "running":
+    if study.goals.is_plain:
+        record = study.tell(number, values, noise_sd=next(iter(sds.values()), None))
+    else:
+        record = study.tell(number, new or told)
+    if record.state == "running":
         every.waiting.append(number)
     every.told.append(number)
+
+
+def _is_new(record: Record, name: str, value: float, noise_sd: float | None) -> bool:
+    """Whether a trial was not told that before; noise that is not given now stays."""
+    is_told = record.outcomes.get(name) == value
+    return not is_told or noise_sd not in (None, record.noise_sds.get(name))
+
+
+def _noise(id: str, name: str, text: str, numbers: Numbers) -> float:
+    value = numbers.read(text)
+    if not 0.0 <= value < math.inf:
+        raise InputError(f"the noise_sd of {name} of trial {id} must be 0 or above, got {text!r}")
+    return value
 
 
 def _trial(id: str) -> int:

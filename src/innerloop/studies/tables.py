@@ -117,6 +117,20 @@ class Numbers(NamedTuple):
             return math.nan
 
 
+def noise_columns(outcomes: Sequence[str]) -> dict[str, str]:
+    """Columns with the standard deviation of the noise in outcomes.
+
+    Args:
+        outcomes: their names.
+
+    Returns:
+        Which outcome each column is about, by its title.
+    """
+    if len(outcomes) == 1:
+        return {"noise_sd": outcomes[0]}
+    return {f"noise_sd.{name}": name for name in outcomes}
+
+
 def short(text: str) -> str:
     """A text as it is shown in a complaint.
 

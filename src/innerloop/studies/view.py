@@ -76,9 +76,11 @@ class StudyView(ABC):
         complete = [r for r in self.records() if r.state == "complete" and r.value is not None]
         if not complete:
             raise StudyError(f"study {self.name!r} has no trial with a value yet")
+        complete = [record for record in complete if record.outside is None]
         feasible = [record for record in complete if record.feasible is not False]
         if not feasible:
-            raise StudyError(f"study {self.name!r} has no trial within all limits yet")
+            where = "within all limits" if complete else "in its space"
+            raise StudyError(f"study {self.name!r} has no trial {where} yet")
         sign = -1.0 if self.direction == "maximize" else 1.0
         return min(feasible, key=lambda record: sign * (record.value or 0.0))
 

@@ -72,18 +72,32 @@ def test_maxima_are_distributed_as_on_a_fine_grid():
     assert ks_2samp(ours + 0.1 * exact.std(), exact).pvalue < 1e-3
 
 
+@pytest.mark.parametrize("constraint", ["x + y <= 0.8", "x**2 + y**2 <= 0.5", "x + y == 0.9"])
 @pytest.mark.parametrize("n", [4, 12])
-def test_maxima_with_constraints_are_those_of_the_points_that_are_left(n):
+def test_maxima_with_constraints_are_those_of_the_points_that_are_left(n, constraint):
     posterior = belief(n, 2)
-    domain = il.make_domain(2, inequalities=([[1.0, 1.0]], [0.8]))
-    known = domain.project(posterior.X)
-    point = known[0]
-    side = np.linspace(0.0, 0.8, 57)
+    domain = il.Space(SQUARE.parameters, constraints=[constraint]).domain()
+    point = domain.project(posterior.X)[0]
+    side = np.linspace(0.0, 1.0, 61)
     grid = np.stack(np.meshgrid(side, side), axis=-1).reshape(-1, 2)
+    if "==" in constraint:
+        grid = np.column_stack([0.9 * side, 0.9 - 0.9 * side])
     ours = drawn(posterior, point, domain, 600)
-    exact = on_a_grid(posterior, point, grid[grid.sum(axis=1) <= 0.8], 600)
+    exact = on_a_grid(posterior, point, grid[domain.contains(grid)], 600)
     assert ks_2samp(ours, exact).pvalue > 1e-3
     assert ks_2samp(ours + 0.4 * exact.std(), exact).pvalue < 1e-3
+
+
+def test_maxima_of_mixed_spaces_lie_within_constraints():
+    space = il.Space(
+        {"x": il.Real(0.0, 1.0), "k": il.Integer(0, 5), "c": il.Choice(["a", "b", "c"])},
+        constraints=["x + k <= 4", "x * k <= 2"],
+    )
+    optimizer = il.Optimizer(space, direction="maximize", seed=0)
+    found = il.maximize(lambda p: p["x"] + p["k"] - (p["c"] == "b"), optimizer, n_trials=16)
+    regrets = found.optimizer.regrets(64)
+    # The best of all is 4.
+    assert np.median(regrets) == pytest.approx(4.0 - found.value, abs=0.5)
 
 
 def test_maxima_over_few_points_are_exact():

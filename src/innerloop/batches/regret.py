@@ -11,13 +11,12 @@ with Z, so that what the mean leaves out there is not missing from the maxima.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
 from innerloop import linalg
-from innerloop.domain.discrete import Ordinal
 from innerloop.domain.domain import Domain
 from innerloop.maximizers.bfgs import BFGS
 from innerloop.maximizers.budget import Allowance
@@ -145,25 +144,8 @@ def _climbed(functions: _Functions, points: Array, values: Array, domain: Domain
     ends = _CLIMB(
         Allowance(_OfOwn(functions)),
         starts,
-        with_levels(domain, S),
+        domain.with_levels(S),
         np.random.default_rng(0),
     ).X[:, 0]
     _, best = np.unique(np.rint(ends[:, d] * (S - 1)), return_index=True)
     return ends[best, :d]
-
-
-def with_levels(domain: Domain, count: int) -> Domain:
-    """A domain with one more coordinate, which has so many levels."""
-
-    def wider(rows: Array) -> Array:
-        return np.concatenate([rows, np.zeros((len(rows), 1))], axis=1)
-
-    return replace(
-        domain,
-        low=np.append(domain.low, 0.0),
-        high=np.append(domain.high, 1.0),
-        A=wider(domain.A),
-        interior=np.append(domain.interior, 0.0),
-        discrete=(*domain.discrete, Ordinal(domain.d, count)),
-        spokes=None if domain.spokes is None else wider(domain.spokes),
-    )

@@ -80,6 +80,11 @@ class Curved:
         """Whether points (R, d) meet all limits, by as much as `slack` allows: (R,)."""
         return meets(self.limits, X, slack)
 
+    def with_levels(self, count: int) -> Curved:
+        """The same in a domain with one more coordinate, see `Domain.with_levels`."""
+        limits = tuple(_OfOthers(limit) for limit in self.limits)
+        return Curved(self.linear.with_levels(count), limits, wider(self.points))
+
     def inside(self, X: Array) -> Array:
         """Points of the domain near points X (R, d) of its linear part.
 
@@ -122,6 +127,32 @@ class Curved:
         weights = np.where(self.linear.continuous, 1.0, _DISCRETE) * self.linked
         a, b = X * weights, self.points * weights
         return np.asarray(np.argmin((b**2).sum(axis=1) - 2.0 * a @ b.T, axis=1))
+
+
+@dataclass(frozen=True)
+class _OfOthers:
+    """A limit of all coordinates but the last."""
+
+    limit: Limit
+
+    @property
+    def columns(self) -> NDArray[np.bool_]:
+        """The coordinates that it depends on: (d,)."""
+        return np.append(self.limit.columns, False)
+
+    def excess(self, X: Array, slack: float) -> Array:
+        """By how much queries (R, d) are beyond the limit: (R,)."""
+        return self.limit.excess(X[:, :-1], slack)
+
+    def linearized(self, X: Array) -> tuple[Array, Array]:
+        """The function as it is near queries (R, d): its values (R,) and its slopes (R, d)."""
+        values, slopes = self.limit.linearized(X[:, :-1])
+        return values, wider(slopes)
+
+
+def wider(rows: Array) -> Array:
+    """Rows (R, d) with one more coordinate, which is 0: (R, d + 1)."""
+    return np.concatenate([rows, np.zeros((len(rows), 1))], axis=1)
 
 
 def meets(limits: tuple[Limit, ...], X: Array, slack: float) -> NDArray[np.bool_]:

@@ -14,9 +14,9 @@ from numpy.typing import ArrayLike, NDArray
 from innerloop import checks
 from innerloop.domain import polytope
 from innerloop.domain.combinations import Combinations, combinations
-from innerloop.domain.curved import Curved, Limit
+from innerloop.domain.curved import Curved, Limit, wider
 from innerloop.domain.curved_points import CurvedSampler, curved
-from innerloop.domain.discrete import Discrete
+from innerloop.domain.discrete import Discrete, Ordinal
 from innerloop.domain.levels import linked_levels
 from innerloop.domain.polytope import SLACK
 from innerloop.domain.projection import Projection, pulled
@@ -225,6 +225,28 @@ class Domain:
             return grad
         within: Array = grad - (grad @ self._normals.T) @ self._normals
         return within
+
+    def with_levels(self, count: int) -> Domain:
+        """The same with one more coordinate, which has levels and is in no limit.
+
+        Args:
+            count: how many levels it has.
+
+        Returns:
+            A domain of one dimension more.
+        """
+        known = self.combinations
+        return replace(
+            self,
+            low=np.append(self.low, 0.0),
+            high=np.append(self.high, 1.0),
+            A=wider(self.A),
+            interior=np.append(self.interior, 0.0),
+            discrete=(*self.discrete, Ordinal(self.d, count)),
+            spokes=None if self.spokes is None else wider(self.spokes),
+            combinations=known and replace(known, points=wider(known.points)),
+            curved=None if self.curved is None else self.curved.with_levels(count),
+        )
 
     def sample(self, size: int, generator: np.random.Generator) -> Array:
         """Random points spread over the domain.

@@ -103,7 +103,7 @@ def parse(text: str) -> tuple[Constraint, ...]:
             )
         )
     except (RecursionError, MemoryError) as error:
-        raise _refusal(text) from error
+        raise refusal(text) from error
 
 
 def comparisons(text: str) -> list[tuple[ast.expr, ast.cmpop, ast.expr]]:
@@ -120,11 +120,11 @@ def comparisons(text: str) -> list[tuple[ast.expr, ast.cmpop, ast.expr]]:
     try:
         tree = ast.parse(_SINGLE.sub("==", text.strip().replace("^", "**")), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        raise _refusal(text) from error
+        raise refusal(text) from error
     if not isinstance(tree, ast.Compare):
-        raise _refusal(text)
+        raise refusal(text)
     if not all(isinstance(each, (ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq)) for each in tree.ops):
-        raise _refusal(text)
+        raise refusal(text)
     return list(zip([tree.left, *tree.comparators[:-1]], tree.ops, tree.comparators, strict=True))
 
 
@@ -140,8 +140,15 @@ def exact(number: float) -> Fraction:
     return Fraction(number if isinstance(number, int) else repr(number))
 
 
-def _refusal(text: object) -> InputError:
-    """The error that says what a constraint may look like."""
+def refusal(text: object) -> InputError:
+    """The error that says what a constraint may look like.
+
+    Args:
+        text: the constraint as it was written.
+
+    Returns:
+        The error.
+    """
     return InputError(f"constraint {text!r} cannot be read: {_GRAMMAR}")
 
 
@@ -205,7 +212,7 @@ def _linear(node: ast.expr, text: str) -> _Sum:
         case ast.BinOp(left=left, op=operator, right=right) if type(operator) in _OPERATIONS:
             return _OPERATIONS[type(operator)](_linear(left, text), _linear(right, text), text)
     if names_in(node) is None:
-        raise _refusal(text)
+        raise refusal(text)
     raise NotLinearError(f"constraint {text!r} is not linear: it has a power or a function")
 
 

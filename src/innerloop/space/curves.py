@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from innerloop.errors import InputError
-from innerloop.space.constraints import Constraint, NotLinearError, comparisons, parse
-from innerloop.space.expressions import Dual, evaluate, names_in
+from innerloop.space.constraints import Constraint, NotLinearError, comparisons, parse, refusal
+from innerloop.space.expressions import Dual, evaluate, is_deep, names_in
 from innerloop.space.parameters import Choice, Integer, Real
 from innerloop.types import Array
 
@@ -188,6 +188,10 @@ def _formulas(text: str) -> tuple[Formula, ...]:
     """The comparisons of formulas in a text."""
     found = []
     for left, operator, right in comparisons(text):
+        if is_deep(left) or is_deep(right):
+            raise InputError(f"constraint {text!r} is too deep: it has more than 200 levels")
+        if names_in(left) is None or names_in(right) is None:
+            raise refusal(text)
         if isinstance(operator, (ast.Gt, ast.GtE)):
             left, right = right, left
         elif isinstance(operator, ast.Eq):

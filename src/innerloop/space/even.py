@@ -8,7 +8,7 @@ from innerloop.domain.domain import Domain
 from innerloop.types import Array
 
 # So many random points stand for the domain, and so many of them may be chosen.
-_DRAWN, _CHOSEN = 2048, 512
+_DRAWN, _CHOSEN = 1024, 256
 
 
 def evenly(domain: Domain, sobol: Array, size: int, generator: np.random.Generator) -> Array:
@@ -32,16 +32,19 @@ def evenly(domain: Domain, sobol: Array, size: int, generator: np.random.Generat
     """
     linked = domain.linked
     Y = domain.sample(_DRAWN, generator)[:, linked]
-    near = np.array([_distances(Y, y).mean() for y in Y])
-    far, chosen = np.zeros(_DRAWN), []
+    apart = _distances(Y)
+    near, far, chosen = apart.mean(axis=1), np.zeros(_DRAWN), []
     for n in range(min(size, _CHOSEN, len(sobol))):
         chosen.append(int(np.argmin(near - far / (n + 1))))
-        far += _distances(Y, Y[chosen[-1]])
+        far += apart[chosen[-1]]
     X = sobol[: len(chosen)].copy()
     X[:, linked] = Y[chosen]
     return X
 
 
-def _distances(Y: Array, y: Array) -> Array:
-    """Euclidean distances of points (N, m) from one of them (m,): (N,)."""
-    return np.asarray(np.sqrt(((Y - y) ** 2).sum(axis=1)))
+def _distances(Y: Array) -> Array:
+    """Euclidean distances between points (N, m), one coordinate after the other: (N, N)."""
+    squares = np.zeros((len(Y), len(Y)))
+    for y in Y.T:
+        squares += (y[:, None] - y) ** 2
+    return np.sqrt(squares)

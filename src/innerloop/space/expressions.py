@@ -13,6 +13,9 @@ import numpy as np
 
 from innerloop.types import Array
 
+# No number that is written is larger, and no formula is deeper.
+_LARGEST, _DEEPEST = 1e300, 200
+
 
 class Dual(NamedTuple):
     """Values (N, 1) at N points with their slopes in p variables (N, p); N may be 1."""
@@ -38,8 +41,8 @@ def names_in(node: ast.expr) -> list[str] | None:
     match node:
         case ast.Name(id=name):
             return [name]
-        case ast.Constant(value=int() | float() as number) if not isinstance(number, bool):
-            return []
+        case ast.Constant(value=int() | float() as number) if abs(number) <= _LARGEST:
+            return None if isinstance(number, bool) else []
         case ast.UnaryOp(op=ast.USub() | ast.UAdd(), operand=operand):
             return names_in(operand)
         case ast.BinOp(left=left, op=operator, right=right) if type(operator) in _OPERATIONS:
@@ -51,6 +54,23 @@ def names_in(node: ast.expr) -> list[str] | None:
         case ast.Call(func=ast.Name(id="min" | "max"), args=[_, _, *_] as arguments, keywords=[]):
             return _all_names(arguments)
     return None
+
+
+def is_deep(node: ast.expr) -> bool:
+    """Whether a formula is nested too deeply, or is a sum of too many terms.
+
+    Args:
+        node: an expression of Python's grammar.
+
+    Returns:
+        Whether it has more than 200 levels.
+    """
+    level: list[ast.AST] = [node]
+    for _ in range(_DEEPEST):
+        level = [child for each in level for child in ast.iter_child_nodes(each)]
+        if not level:
+            return False
+    return True
 
 
 def evaluate(node: ast.expr, variables: Mapping[str, Dual], p: int) -> Dual:

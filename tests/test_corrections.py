@@ -16,7 +16,7 @@ from commands import INNERLOOP, call
 from innerloop.errors import InputError
 from innerloop.integrations.optuna import InnerLoopSampler
 from innerloop.optimizer.goals import Goals
-from innerloop.space.parameters import Integer, Real
+from innerloop.space.parameters import Choice, Integer, Real
 from innerloop.space.space import Space
 from innerloop.studies.add import add_text
 from innerloop.studies.create import create_study
@@ -482,3 +482,136 @@ def test_replicates_settle_which_is_best(noise, tmp_path):
         sds.append(optimizer.predict({"x": 0.8}).sd)
     assert sds == sorted(sds, reverse=True)
     assert sds[-1] < 0.8 * sds[0]
+
+
+# Another space.
+
+WIDER = TOML.replace("high = 1", "high = 2") + '\n[kind]\ntype = "choice"\nvalues = ["a", "b"]\n'
+
+
+def test_a_space_is_changed_from_the_shell(tmp_path):
+    (tmp_path / "space.toml").write_text(TOML)
+    (tmp_path / "wider.toml").write_text(WIDER)
+    line = ["run", "-n", "8", "--seed", "1", "--", "echo {x}"]
+    call(tmp_path, *line[:1], "--space", "space.toml", *line[1:])
+    pending = call(tmp_path, "ask", "-f", "json")[0]
+    before = json.loads(call(tmp_path, "trials", "-f", "json")[0])
+    _, err = call(tmp_path, "space", "wider.toml", status=1)
+    assert "'kind' is new: give a default" in err
+    _, err = call(tmp_path, "space", "wider.toml", "--default", "kind=c", status=1)
+    assert "kind must be one of 'a', 'b', got 'c'" in err
+    assert json.loads(call(tmp_path, "trials", "-f", "json")[0]) == before
+    _, err = call(tmp_path, "space", "wider.toml", "--default", "kind=b")
+    assert err == "9 trials, 0 of them outside the space\n"
+    (tmp_path / "shown.toml").write_text(call(tmp_path, "space")[0])
+    assert Space.from_toml(tmp_path / "shown.toml") == Space.from_toml(tmp_path / "wider.toml")
+    records = json.loads(call(tmp_path, "trials", "-f", "json")[0])
+    assert [r["params"] for r in records] == [r["params"] | {"kind": "b"} for r in before]
+    assert [r["value"] for r in records] == [r["value"] for r in before]
+    call(tmp_path, "tell", str(json.loads(pending)[0]["id"]), "0.5")
+    call(tmp_path, "run", "-n", "14", "--", "echo {x}{kind} | tr -d ab")
+    records = json.loads(call(tmp_path, "trials", "-f", "json")[0])
+    assert [r["state"] for r in records] == ["complete"] * 14
+    space = Space.from_toml(tmp_path / "wider.toml")
+    assert all(space.check(r["params"]) == r["params"] for r in records)
+    assert {r["params"]["kind"] for r in records[9:]} <= {"a", "b"}
+    # And back: what lies beyond is kept, and is not the best.
+    _, err = call(tmp_path, "space", "space.toml", status=1)
+    assert "'kind' is missing: drop it" in err
+    call(tmp_path, "space", "space.toml", "--drop", "kind")
+    after = json.loads(call(tmp_path, "trials", "-f", "json")[0])
+    assert [r["params"] for r in after[:9]] == [r["params"] for r in before]
+    beyond = [r["id"] for r in after if "outside" in r]
+    assert beyond == [r["id"] for r in records if r["params"]["x"] > 1]
+    changes = list(csv.DictReader(io.StringIO(call(tmp_path, "history", "-f", "csv")[0])))
+    assert [c["kind"] for c in changes] == ["space", "space"]
+    assert "x.high 1.0" in changes[0]["before"]
+    assert "x.high 2.0" in changes[0]["after"]
+    call(tmp_path, "report")
+    _, err = call(tmp_path, "ask", "--space", "wider.toml", status=1)
+    assert "'innerloop space' changes it" in err
+
+
+def test_choices_and_scales_that_optuna_cannot_change(url):
+    """Of a parameter's name, Optuna takes neither other choices nor another scale."""
+    first = {"x": Real(0.1, 1.0), "kind": Choice(["a", "b", "c"])}
+    study = create_study(url, "s", space=Space(first), seed=5)
+    for record in [study.ask() for _ in range(9)]:
+        study.tell(record.id, record.params["x"] + "abc".index(record.params["kind"]))
+    assert study.best().params["kind"] == "a"
+    second = Space({"x": Real(0.05, 1.0, log=True), "kind": Choice(["d", "c", "b"])})
+    study.change_space(second)
+    assert study.best().params["kind"] == "b"
+    for k in range(4):
+        seen = open_study(url, "s") if k % 2 else study
+        record = seen.ask()
+        assert second.check(record.params) == record.params
+        assert seen.tell(record.id, record.params["x"]).params == record.params
+    records = open_study(url, "s").records()
+    assert [r.outside is None for r in records[9:]] == [True] * 4
+    for record in records[:9]:
+        assert (record.outside is None) == (record.params["kind"] != "a")
+    optimizer = optimizer_of(study)
+    assert optimizer.best.value == study.best().value
+    done = add_text(study, "x,kind,value\n0.5,d,2\n0.01,c,3\n", "r.csv")
+    assert (len(done.added), len(done.outside)) == (2, 1)
+    study.change_space(Space(first))
+    records = study.records()
+    assert [r.outside is None for r in records[:9]] == [True] * 9
+    for record in records[9:]:
+        inside = record.params["kind"] in "abc" and record.params["x"] >= 0.1
+        assert (record.outside is None) == inside
+    assert study.ask().params["kind"] in "abc"
+
+
+def test_a_space_that_is_changed_back_leaves_no_trace(url, tmp_path):
+    study, other = told(url, 9), told(f"sqlite:///{tmp_path}/other.db", 9)
+    assert study.ask().params == other.ask().params
+    before = study.records()
+    study.change_space(Space({"x": Real(0.25, 0.5), "n": Integer(1, 9)}))
+    assert study.records() != before
+    assert any(r.outside for r in study.records())
+    study.change_space(SPACE)
+    assert study.records() == before
+    one, two = study.ask(), other.ask()
+    assert (one.params, one.prediction) == (two.params, two.prediction)
+
+
+def test_a_narrower_space_is_as_if_trials_had_come_from_elsewhere(url, tmp_path):
+    narrow = Space({"x": Real(0.25, 0.5), "n": Integer(2, 3)})
+    study = told(url, 9)
+    study.change_space(narrow)
+    rows = [f"{r.params['x']!r},{r.params['n']},{r.value!r}" for r in study.records()]
+    other = create_study(f"sqlite:///{tmp_path}/other.db", "s", space=narrow, seed=5)
+    add_text(other, "\n".join(["x,n,value", *rows]), "r.csv")
+    one, two = study.ask(), other.ask()
+    narrow.check(one.params)
+    assert (one.params, one.prediction) == (two.params, two.prediction)
+    assert [r.outside for r in study.records()] == [r.outside for r in other.records()]
+
+
+def test_processes_see_a_space_that_another_has_changed(url):
+    study, other = told(url, 9), open_study(url, "s")
+    assert other.ask().params.keys() == {"x", "n"}
+    more = Space({**SPACE.parameters, "z": Real(5.0, 6.0)})
+    study.change_space(more, defaults={"z": 5.0})
+    record = other.ask()
+    assert more.check(record.params) == record.params
+    assert other.record(9).params["z"] == 5.0
+    other.tell(9, 1.0)
+    assert [r.params["z"] for r in other.records()[:10]] == [5.0] * 10
+    assert other.records() == study.records()
+    held = Space({"x": Real(0.0, 1.0), "n": 2, "z": Real(5.0, 6.0)})
+    study.change_space(held)
+    for record in other.records():
+        assert (record.outside is None) == (record.params["n"] == 2)
+    assert other.ask().params["n"] == 2
+
+
+def test_several_outcomes_in_a_space_of_their_own(url):
+    study = told(url, 9, goals=GOALS)
+    study.change_space(Space({"x": Real(0.25, 2.0), "n": Integer(1, 4)}))
+    inside = [r for r in study.records() if r.params["x"] >= 0.25]
+    assert 0 < len(inside) < 9
+    assert {r.id for r in study.front()} <= {r.id for r in inside}
+    assert study.ask().params["x"] >= 0.25

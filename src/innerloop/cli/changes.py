@@ -1,10 +1,11 @@
-"""Commands that change what is on record, and show what was changed: add, forget, history."""
+"""Commands that change what is on record, and show how: add, forget, space, history."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -77,6 +78,43 @@ def forget(
         raise typer.Exit(1)
 
 
+def space(
+    file: Annotated[
+        Path | None,
+        typer.Argument(
+            help="The new space; without it the present one is printed.", metavar="FILE"
+        ),
+    ] = None,
+    default: Annotated[
+        list[str] | None,
+        typer.Option(help="Of a new parameter, its value in earlier trials.", metavar="NAME=VALUE"),
+    ] = None,
+    drop: Annotated[
+        list[str] | None, typer.Option(help="A parameter that is gone.", metavar="NAME")
+    ] = None,
+    storage: options.Storage = STORAGE,
+    study: options.Study = STUDY,
+) -> None:
+    """Go on in another space. All trials stay; those that are not in it are marked as outside."""
+    from innerloop.cli.studies import open_study, read_goals, read_space
+    from innerloop.errors import StudyError
+    from innerloop.studies.add import defaults_of
+
+    new = read_space(file)
+    opened = open_study(storage, study)
+    if file is None or new is None:
+        if opened.space is None:
+            raise StudyError(f"study {study!r} has no space")
+        print(opened.space.to_toml(), end="")
+        return
+    if read_goals(file, None) not in (None, opened.goals):
+        raise StudyError(f"study {study!r} keeps its goals: {file} has others")
+    opened.change_space(new, defaults=defaults_of(new, default or ()), drop=drop or ())
+    records = opened.records()
+    outside = sum(record.outside is not None for record in records)
+    message(f"{len(records)} trials, {outside} of them outside the space")
+
+
 def history(
     storage: options.Storage = STORAGE,
     study: options.Study = STUDY,
@@ -108,12 +146,10 @@ def _row(change: Change, form: Format) -> dict[str, Any]:
     }
 
 
-def _flat(told: Mapping[str, Any]) -> dict[str, Any]:
-    """What was told, with a name for each of several things."""
+def _flat(told: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
+    """What was told, or the parameters of a space, with a name for each of several things."""
     flat: dict[str, Any] = {}
     for name, each in told.items():
-        if isinstance(each, Mapping):
-            flat.update({f"{name}.{inner}": value for inner, value in each.items()})
-        else:
-            flat[name] = each
+        inner = prefix if name in ("space", "parameters") else f"{prefix}{name}."
+        flat |= _flat(each, inner) if isinstance(each, Mapping) else {f"{prefix}{name}": each}
     return flat

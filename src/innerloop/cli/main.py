@@ -30,6 +30,7 @@ for command in (
     trials.tell,
     changes.add,
     changes.forget,
+    changes.space,
     changes.history,
     trials.trials,
     trials.best,

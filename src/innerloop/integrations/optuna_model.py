@@ -96,6 +96,7 @@ class SpaceModel:
         self.distributions = dict(distributions)
         self._parameters = {name: parameter_of(each) for name, each in distributions.items()}
         self.space = _with_rest(self._parameters, whole)
+        self._fixed = [name for name in self.space.names if name not in self._parameters]
         self._domain = self.space.domain()
         self._everything = self.space.everything()
         self._learning = SharedLearning.of(self.space, distributions)
@@ -148,6 +149,8 @@ class SpaceModel:
         known = known_of(trial)
         try:
             given = {name: self._value(name, known) for name in self._parameters}
+            # What is fixed now may have been something else.
+            given |= {n: trial.params[n] for n in self._fixed if n in trial.params}
             # Ranges may have been others: what is known to be beyond them is marked.
             values, why = admit(self.space, given)
         except (InputError, KeyError):

@@ -8,6 +8,7 @@ would put its result under the name of the first.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from optuna.distributions import (
@@ -15,11 +16,15 @@ from optuna.distributions import (
     CategoricalDistribution,
     FloatDistribution,
     IntDistribution,
+    check_distribution_compatibility,
 )
 from optuna.trial import Trial
 
 from innerloop.errors import InputError
+from innerloop.integrations.space_changes import space_before
+from innerloop.optimizer.changes import Change
 from innerloop.space.parameters import Choice, Integer, Parameter, Real
+from innerloop.space.space import Space
 
 # A value that is off by less of a step is one of those of the distribution, for Optuna as well.
 _OFF = 1e-9
@@ -80,6 +85,31 @@ def widened(distribution: BaseDistribution, value: Any) -> BaseDistribution:
     if isinstance(distribution, IntDistribution):
         return IntDistribution(int(low), int(high), log=distribution.log)
     return FloatDistribution(low, high, log=distribution.log)
+
+
+def fitting_names(space: Space, spaces: Sequence[Change]) -> list[str]:
+    """Parameters whose values Optuna can hold next to earlier ones of the same names.
+
+    Args:
+        space: the present space.
+        spaces: the changes of it.
+
+    Returns:
+        Names of those that vary: not those that have other choices or another scale now.
+    """
+    first: dict[str, BaseDistribution] = {}
+    for each in (*map(space_before, spaces), space):
+        for name, parameter in each.varying.items():
+            first.setdefault(name, distribution_of(parameter))
+    return [name for name in space.varying if _fits(first[name], space.varying[name])]
+
+
+def _fits(first: BaseDistribution, parameter: Parameter) -> bool:
+    try:
+        check_distribution_compatibility(first, distribution_of(parameter))
+    except ValueError:
+        return False
+    return True
 
 
 def take(trial: Trial, name: str, parameter: Parameter) -> None:

@@ -11,12 +11,14 @@ import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
+from innerloop.integrations.space_changes import in_present_space, spaces_in
 from innerloop.integrations.trial_marks import (
     ERROR,
     FORGOTTEN,
     LOST,
     NOISE_SD,
     OUTCOME,
+    OUTSIDE,
     StoredTrial,
 )
 from innerloop.optimizer.changes import Change
@@ -100,10 +102,29 @@ def as_changed(
     for change in changes:
         if change.trial is not None:
             last.setdefault(change.trial, []).append(change)
-    return [
+    spaces = spaces_in(changes)
+    changed = [
         _changed(trial, last[trial.number], objectives, remade) if trial.number in last else trial
         for trial in trials
     ]
+    return [_moved(trial, spaces, remade) for trial in changed] if spaces else changed
+
+
+def _moved(
+    trial: _Trial,
+    spaces: Sequence[Change],
+    remade: Callable[[_Trial, str, Mapping[str, Any]], _Trial],
+) -> _Trial:
+    """A trial in the present space; itself, if it is as it was in that in which it was asked."""
+    params, why = in_present_space(trial, spaces)
+    if params == trial.params and why == trial.system_attrs.get(OUTSIDE):
+        return trial
+    others = {name: each for name, each in trial.system_attrs.items() if name != OUTSIDE}
+    if trial.state.name not in ("RUNNING", "WAITING"):
+        now = json.dumps([mark_of(trial), dict(params), why], sort_keys=True)
+        others[CHANGED] = zlib.crc32(now.encode()) or 1
+    others |= {} if why is None else {OUTSIDE: why}
+    return remade(trial, trial.state.name, {"params": dict(params), "system_attrs": others})
 
 
 def _changed(

@@ -22,6 +22,8 @@ PLAN = "innerloop:plan"
 EXPECTED = "innerloop:expected"
 #: Which row of a file a trial was added from, and why its params are not in the space.
 ADDED, OUTSIDE = "innerloop:added", "innerloop:outside"
+#: Values that Optuna cannot hold next to earlier ones of the same names, as those of other choices.
+PARAMS = "innerloop:params"
 #: Marks a trial that is to be forgotten, with the name of the state that Optuna has for it.
 FORGOTTEN = "innerloop:forgotten"
 #: Marks a trial that was given up before there was an answer: it says nothing of its parameters.

@@ -13,8 +13,9 @@ from typing import Any, NamedTuple
 from optuna.trial import TrialState, create_trial
 
 from innerloop.errors import InputError, StudyError
-from innerloop.integrations.optuna_space import distribution_of, widened
-from innerloop.integrations.trial_marks import ADDED, ERROR, NOISE_SD, OUTCOME, OUTSIDE
+from innerloop.integrations.optuna_space import distribution_of, fitting_names, widened
+from innerloop.integrations.space_changes import spaces_in
+from innerloop.integrations.trial_marks import ADDED, ERROR, NOISE_SD, OUTCOME, OUTSIDE, PARAMS
 from innerloop.optimizer.changes import with_outcome
 from innerloop.optimizer.trials import Trial
 from innerloop.space.outside import admit
@@ -88,6 +89,25 @@ def add_text(study: Study, text: str, source: str, *, again: bool = False) -> Ad
     return done
 
 
+def defaults_of(space: Space, texts: Sequence[str]) -> dict[str, Plain]:
+    """Values of new parameters in earlier trials.
+
+    Args:
+        space: which has the parameters.
+        texts: such as "pressure=1.5".
+
+    Returns:
+        Values by name.
+    """
+    found: dict[str, Plain] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals or name not in space.parameters or name in found:
+            raise InputError(f"a default is given once, as name=value of the space: got {text!r}")
+        found[name] = plain_of(name, space.parameters[name], value, Numbers())
+    return found
+
+
 class _Columns(NamedTuple):
     """Columns that a study needs, or understands: by name, params and outcomes."""
 
@@ -135,7 +155,7 @@ def _trial(
 ) -> Trial:
     """The trial that a row says."""
     given = {
-        name: _plain(name, space.parameters[name], cells[title], numbers)
+        name: plain_of(name, space.parameters[name], cells[title], numbers)
         for title, name in columns.params.items()
         if cells.get(title) or (title in cells and name in space.varying)
     }
@@ -169,8 +189,18 @@ def _number(name: str, text: str, numbers: Numbers) -> float:
     return value
 
 
-def _plain(name: str, kind: Any, text: str, numbers: Numbers) -> Plain:
-    """A value of a parameter, from its text."""
+def plain_of(name: str, kind: Any, text: str, numbers: Numbers) -> Plain:
+    """A value of a parameter, from its text.
+
+    Args:
+        name: what it is called in errors.
+        kind: the parameter, or the value that it is held at.
+        text: as it is written.
+        numbers: how numbers are written.
+
+    Returns:
+        The value, which may be beyond a range; an InputError if it is none.
+    """
     if isinstance(kind, Parameter) and not isinstance(kind, Choice):
         value = _number(name, text, numbers)
         return int(value) if value.is_integer() else value
@@ -215,6 +245,8 @@ def _store(study: Study, space: Space, trial: Trial, mark: str) -> int:
     """Put a trial on record in one transaction; its number."""
     names = study.goals.names
     complete = trial.state == "complete"
+    fitting = fitting_names(space, spaces_in(study.changes()))
+    rest = {name: trial.params[name] for name in space.varying if name not in fitting}
     outcomes = trial.outcomes or {}
     noise = trial.noise_sds or ({} if trial.noise_sd is None else {names[0]: trial.noise_sd})
     told = outcomes if trial.value is None else {**outcomes, names[0]: trial.value}
@@ -224,10 +256,10 @@ def _store(study: Study, space: Space, trial: Trial, mark: str) -> int:
             create_trial(
                 state=TrialState.COMPLETE if complete else TrialState.FAIL,
                 values=values,
-                params={name: trial.params[name] for name in space.varying},
+                params={name: trial.params[name] for name in fitting},
                 distributions={
-                    name: widened(distribution_of(kind), trial.params[name])
-                    for name, kind in space.varying.items()
+                    name: widened(distribution_of(space.varying[name]), trial.params[name])
+                    for name in fitting
                 },
                 user_attrs={
                     **{f"{OUTCOME}{name}": each for name, each in outcomes.items()},
@@ -236,6 +268,7 @@ def _store(study: Study, space: Space, trial: Trial, mark: str) -> int:
                 },
                 system_attrs={
                     ADDED: mark,
+                    **({PARAMS: rest} if rest else {}),
                     **({} if trial.outside is None else {OUTSIDE: trial.outside}),
                 },
             )

@@ -21,6 +21,7 @@ from optuna.trial import FrozenTrial, TrialState
 from innerloop.errors import InputError
 from innerloop.integrations.optuna_changes import frozen_as_changed
 from innerloop.integrations.optuna_private import set_constraints_once, set_trial_user_attrs_once
+from innerloop.integrations.space_changes import space_after
 from innerloop.integrations.trial_changes import changes_of
 from innerloop.integrations.trial_marks import ERROR, LOST, NOISE_SD, OUTCOME
 from innerloop.optimizer.changes import Change
@@ -148,7 +149,9 @@ class Book(StudyView):
 
     def _as_changed(self, trials: list[FrozenTrial]) -> list[FrozenTrial]:
         """Trials as they are after all changes."""
-        return frozen_as_changed(trials, self.changes(), len(self.goals.objectives))
+        changes = self.changes()
+        self.space = space_after(changes) or self.space  # another process may have changed it
+        return frozen_as_changed(trials, changes, len(self.goals.objectives))
 
     def _tell_outcomes(self, trial: int, told: Any) -> Record:
         """The same for several outcomes, each of which is told once, whoever tells it."""

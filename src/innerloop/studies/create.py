@@ -120,7 +120,7 @@ def _refuse_difference(
     if space is not None and study.space is not None:
         different = list(_differences(study.space.to_dict(), space.to_dict()))
         if different:
-            advice = "give another --study or leave out --space"
+            advice = "give another --study or leave out --space; 'innerloop space' changes it"
             raise StudyError(f"{about} with another space: {'; '.join(different)}: {advice}")
     if direction is not None and len(study.goals.objectives) > 1:
         raise StudyError(f"{about} with several objectives: leave out --direction")

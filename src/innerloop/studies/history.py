@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from typing import Any
 
-from innerloop.errors import InputError
+from innerloop.errors import InputError, StudyError
 from innerloop.integrations.optuna_private import set_user_attr_once
+from innerloop.integrations.space_changes import space_after, spaces_in, values_of
 from innerloop.integrations.trial_changes import name_of
 from innerloop.optimizer.changes import Change, corrected, forgotten, remembered, told_of
+from innerloop.optimizer.spaces import defaults_for
 from innerloop.optimizer.trials import Trial
+from innerloop.space.space import Space
 from innerloop.studies.book import Book, shortened
 from innerloop.studies.records import Record, trial_of
 from innerloop.studies.storage import storage_errors
@@ -59,6 +62,41 @@ class History(Book):
 
         self._append(make)
         return self.record(trial)
+
+    def change_space(
+        self,
+        space: Space,
+        *,
+        defaults: Mapping[str, Any] | None = None,
+        drop: Collection[str] = (),
+    ) -> None:
+        """Go on in another space, with all trials there are; see `Optimizer.change_space`.
+
+        Args:
+            space: what to choose from now on.
+            defaults: of parameters that are new, the values which they had in earlier trials.
+            drop: parameters that the new space does not have.
+        """
+
+        def make(changes: tuple[Change, ...]) -> Change | None:
+            with storage_errors(self.url):
+                trials = self.optuna.get_trials(deepcopy=False)
+            before = space_after(changes) or self.space
+            if before is None:
+                raise StudyError(f"study {self.name!r} has no space: it was not made by innerloop")
+            values = [values_of(trial, spaces_in(changes)) for trial in trials if trial.params]
+
+            def lacks(name: str) -> bool:
+                return not all(name in each for each in values)
+
+            given = defaults_for(before, space, defaults or {}, drop, lacks)
+            if space == before:
+                return None
+            after = {"space": space.to_dict(), "defaults": given, "trials": len(trials)}
+            return Change("space", None, {"space": before.to_dict()}, after)
+
+        self._append(make)
+        self.stored_trials()
 
     def _trial(self, trial: int) -> Trial:
         """A trial as optimizers know it: one that was given up was told to have failed."""

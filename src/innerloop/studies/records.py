@@ -160,7 +160,7 @@ def params_of(chosen: Mapping[str, Any], space: Space | None) -> dict[str, Any]:
     params: dict[str, Any] = {}
     for name, parameter in space.parameters.items():
         if not isinstance(parameter, Parameter):
-            params[name] = parameter
+            params[name] = chosen.get(name, parameter)  # it may have been something else once
         elif parameter.width:
             try:
                 params[name] = parameter.check(name, chosen[name])

@@ -10,7 +10,9 @@ from optuna.trial import FrozenTrial, TrialState
 
 from innerloop.errors import InputError, StudyError
 from innerloop.integrations.optuna_private import begin_trial, trial_id_of
-from innerloop.integrations.optuna_space import take
+from innerloop.integrations.optuna_space import fitting_names, take
+from innerloop.integrations.space_changes import space_after, spaces_in
+from innerloop.integrations.trial_marks import PARAMS
 from innerloop.space.space import Space
 from innerloop.studies.history import History
 from innerloop.studies.owners import is_dead, this_process
@@ -37,16 +39,22 @@ class Study(History):
     def __init__(self, storage: RDBStorage, name: str, url: str) -> None:
         super().__init__(storage, name, url)
         self._sampler: InnerLoopSampler | None = None
+        self._spaces = spaces_in(self.changes())
 
     def ask(self) -> Record:
         """A new trial that this process runs."""
         space, self.optuna.sampler = self._chooser()
+        fitting = fitting_names(space, self._spaces)
         with storage_errors(self.url):
             # With its owner from the first moment on, so that it is never stuck.
             trial = begin_trial(self.optuna, {OWNER: this_process()})
             self._keys[trial.number] = trial_id_of(trial)
-            for name, parameter in space.varying.items():
-                take(trial, name, parameter)
+            for name in fitting:
+                take(trial, name, space.varying[name])
+            rest = {n: trial.relative_params[n] for n in space.varying if n not in fitting}
+            if rest:
+                key = self._keys[trial.number]
+                self._storage.set_trial_system_attr(key, PARAMS, rest)
         return self.record(trial.number)
 
     def hand_out(self, trial: int) -> None:
@@ -102,6 +110,10 @@ class Study(History):
 
     def _chooser(self) -> tuple[Space, InnerLoopSampler]:
         """The space, and what chooses its points from the first ask on."""
+        changes = self.changes()
+        spaces = spaces_in(changes)
+        if len(spaces) != len(self._spaces):
+            self.space, self._spaces, self._sampler = space_after(changes), spaces, None
         if self.space is None or self.seed is None:
             raise StudyError(
                 f"study {self.name!r} has no space yet: give --space with the path of a space.toml"

@@ -8,6 +8,8 @@ from dataclasses import replace
 from typing import Any
 
 from innerloop.errors import StudyError
+from innerloop.integrations.space_changes import space_after
+from innerloop.integrations.trial_changes import changes_of
 from innerloop.integrations.trial_marks import StoredTrial
 from innerloop.optimizer.changes import Change
 from innerloop.optimizer.goals import Goals
@@ -37,8 +39,8 @@ class StudyView(ABC):
         settings = attributes.get(ATTRIBUTE) or {}
         if settings.get("version", VERSION) > VERSION:
             raise StudyError(f"study {name!r} was written by a newer innerloop")
-        table = settings.get("space")
-        self.space = None if table is None else Space.from_dict(table)
+        table, now = settings.get("space"), space_after(changes_of(attributes))
+        self.space = None if table is None else now or Space.from_dict(table)
         self.seed: int | None = settings.get("seed")
         self.goals = goals_of(name, directions, settings)
 

@@ -132,7 +132,7 @@ function convergenceLegend(groups, running) {
     [data.best !== null, "line", "best-line", "best so far"],
     [data.best !== null, "ring", "best", "best trial"],
     [failed.length, "cross", "failed", "failed or given up"],
-    [cancelled.length, "cross", "cancelled", "cancelled before they finished"],
+    [cancelled.length, "cross", "cancelled", "cancelled before they finished, or forgotten"],
     [running.length, "ring", "running", "still running"],
   ]
     .filter(([count]) => count)

@@ -139,10 +139,8 @@ _Row = tuple[dict[str, Fraction], Fraction]
 
 def _without(name: str, row: _Row, pivot: _Row) -> _Row:
     """A row less as much of another one as takes a name out of it."""
-    share = row[0].get(name, Fraction(0)) / pivot[0][name]
-    names = dict.fromkeys([*row[0], *pivot[0]]) if share else ()
-    if not share:
-        return row
     zero = Fraction(0)
+    share = row[0].get(name, zero) / pivot[0][name]
+    names = dict.fromkeys([*row[0], *pivot[0]])
     left = {n: row[0].get(n, zero) - share * pivot[0].get(n, zero) for n in names}
     return {n: c for n, c in left.items() if c}, row[1] - share * pivot[1]

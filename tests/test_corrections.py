@@ -263,6 +263,15 @@ def test_earlier_versions_refuse_what_was_changed(tmp_path):
     assert json.loads(run.stdout)[0]["value"] == 3.0
 
 
+@pytest.mark.parametrize("text", ["-1.5", "-2", "-3e-1", "-.5"])
+def test_negative_values_are_no_options(text, tmp_path):
+    (tmp_path / "space.toml").write_text(TOML)
+    call(tmp_path, "ask", "--space", "space.toml")
+    assert call(tmp_path, "tell", "0", text)[1] == "told 1\n"
+    assert json.loads(call(tmp_path, "trials", "-f", "json")[0])[0]["value"] == float(text)
+    call(tmp_path, "tell", "0", "-x", status=2)
+
+
 def test_the_history_is_shown(tmp_path):
     (tmp_path / "space.toml").write_text(TOML)
     call(tmp_path, "ask", "-n", "2", "--space", "space.toml")

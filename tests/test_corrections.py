@@ -237,6 +237,21 @@ def test_what_cannot_be_corrected(url):
     assert study.changes() == ()
 
 
+def test_trials_that_only_optuna_knows_stay_as_they_are(url):
+    study = told(url, 2)
+    study.optuna.enqueue_trial({"x": 0.5, "n": 2})
+    pruned = study.optuna.ask()
+    study.optuna.tell(pruned, state=optuna.trial.TrialState.PRUNED)
+    study.optuna.enqueue_trial({"x": 0.6, "n": 2})
+    states = [record.state for record in study.records()]
+    assert states == ["complete", "complete", "pruned", "waiting"]
+    for number in (2, 3):
+        with pytest.raises(InputError, match=f"trial {number} is {states[number]}: it stays"):
+            study.forget(number)
+        with pytest.raises(InputError, match=f"trial {number} is {states[number]}: it stays"):
+            study.correct(number, 1.0)
+
+
 def test_earlier_versions_refuse_what_was_changed(tmp_path):
     url = f"sqlite:///{tmp_path}/s.db"
     study = told(url, 2)
@@ -246,6 +261,15 @@ def test_earlier_versions_refuse_what_was_changed(tmp_path):
     line = [*INNERLOOP, "trials", "-f", "json", "--storage", url, "--study", "s"]
     run = subprocess.run(line, capture_output=True, text=True, check=True)
     assert json.loads(run.stdout)[0]["value"] == 3.0
+
+
+@pytest.mark.parametrize("text", ["-1.5", "-2", "-3e-1", "-.5"])
+def test_negative_values_are_no_options(text, tmp_path):
+    (tmp_path / "space.toml").write_text(TOML)
+    call(tmp_path, "ask", "--space", "space.toml")
+    assert call(tmp_path, "tell", "0", text)[1] == "told 1\n"
+    assert json.loads(call(tmp_path, "trials", "-f", "json")[0])[0]["value"] == float(text)
+    call(tmp_path, "tell", "0", "-x", status=2)
 
 
 def test_the_history_is_shown(tmp_path):

@@ -524,6 +524,18 @@ def test_choices_come_and_go():
     assert html_of(optimizer)
 
 
+def test_points_beyond_a_finite_space_do_not_exhaust_it():
+    optimizer = il.Optimizer(il.Space({"n": il.Integer(1, 2)}), seed=0)
+    for n in (0, 1, 3):
+        optimizer.add({"n": n}, float(n))
+    assert not optimizer.exhausted
+    assert optimizer.ask().params == {"n": 2}
+    assert optimizer.exhausted
+    optimizer.change_space(il.Space({"n": il.Integer(0, 5)}))
+    assert not optimizer.exhausted
+    assert {optimizer.ask().params["n"] for _ in range(2)} == {4, 5}
+
+
 def test_a_parameter_is_held_at_a_value_or_let_go():
     free = il.Space({"x": il.Real(0.0, 1.0), "n": il.Integer(1, 3)})
     held = il.Space({"x": il.Real(0.0, 1.0), "n": 2})

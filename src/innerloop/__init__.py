@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from innerloop.domain.domain import Domain, make_domain
     from innerloop.errors import InnerLoopError, InputError, NumericalError
     from innerloop.maximizers.budget import Budget
+    from innerloop.optimizer.changes import Change
     from innerloop.optimizer.optimizer import Optimizer
     from innerloop.optimizer.trials import Certificate, Forecast, Prediction, Trial
     from innerloop.run.optimize import maximize, minimize, optimize
@@ -49,6 +50,7 @@ __all__ = [
     "Budget",
     "Certificate",
     "Chance",
+    "Change",
     "Choice",
     "Domain",
     "EntropySearch",
@@ -126,6 +128,7 @@ _MODULES = {
     "domain.domain": ("Domain", "make_domain"),
     "errors": ("InnerLoopError", "InputError", "NumericalError"),
     "maximizers.budget": ("Budget",),
+    "optimizer.changes": ("Change",),
     "optimizer.optimizer": ("Optimizer",),
     "optimizer.trials": ("Certificate", "Forecast", "Prediction", "Trial"),
     "run.optimize": ("maximize", "minimize", "optimize"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import sys
 import warnings
 from typing import Any
@@ -15,6 +16,8 @@ except ImportError:
 from innerloop.cli import changes, pages, runs, trials
 from innerloop.cli.output import message
 from innerloop.errors import InnerLoopError
+
+_NEGATIVE = re.compile(r"-[\d.,]+([eE][-+]?\d+)?")
 
 app = typer.Typer(
     name="innerloop",
@@ -51,6 +54,9 @@ def main(arguments: list[str] | None = None) -> Any:
         # What follows is a command of the user's own, and nothing in it an option of ours.
         split = given.index("--")
         given, words = given[:split], given[split + 1 :] or None
+    if given[:1] == ["tell"]:
+        # What begins with a dash is taken for an option, also a negative value.
+        given = [f" {word}" if _NEGATIVE.fullmatch(word) else word for word in given]
     warnings.simplefilter("ignore")  # they are for those who call a library
     if isinstance(sys.stdout, io.TextIOWrapper):
         # A terminal that lacks a character is no reason to end.

@@ -190,7 +190,10 @@ class Optimizer(History):
     @locked
     def exhausted(self) -> bool:
         """Whether every point of a finite space has been tried or is pending."""
-        return self._everything is not None and len(tried(self._trials)) >= len(self._everything)
+        if self._everything is None:
+            return False
+        inside = tried(trial for trial in self._trials if trial.outside is None)
+        return len(inside) >= len(self._everything)
 
     @overload
     def ask(self, n: None = None, *, fixed: Mapping[str, Any] | None = None) -> Trial: ...

@@ -233,6 +233,8 @@ class Book(StudyView):
 
     def _told_before(self, trial: int) -> InputError:
         record = self.record(trial)
+        if record.state == "forgotten":
+            return InputError(f"trial {trial} was forgotten: bring it back first")
         told = record.value if self.goals.is_plain else record.outcomes
         what = f"told {told}" if record.state != "failed" else "told to have failed"
         return InputError(f"trial {trial} was {what} before, and keeps it: {HOW_TO_CORRECT}")

@@ -101,8 +101,8 @@ class History(Book):
     def _trial(self, trial: int) -> Trial:
         """A trial as optimizers know it: one that was given up was told to have failed."""
         record = self.record(trial)
-        if record.state == "pruned":
-            raise InputError(f"trial {trial} was pruned: it keeps what it has")
+        if record.state in ("pruned", "waiting"):
+            raise InputError(f"trial {trial} is {record.state}: it stays as it is")
         known = trial_of(record)
         known = replace(known, state="failed") if record.lost else known
         if not self.goals.is_plain:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from typing import Any
 
 from innerloop.errors import InputError, StorageError, StudyError
@@ -10,7 +11,7 @@ from innerloop.optimizer.trials import Trial, point_of
 from innerloop.run.outcomes import describe, refusal
 from innerloop.space.parameters import Plain
 from innerloop.space.space import Space
-from innerloop.studies.records import trial_of
+from innerloop.studies.records import Record, trial_of
 from innerloop.studies.study import Study
 from innerloop.studies.targets import TargetError
 
@@ -31,7 +32,7 @@ class StudyTrials:
         self.asks, self.ask_seconds = 0, 0.0
         self.none_left = "done"
         self._study, self._total = study, total
-        self._points = _points(study.space)
+        self._of, self._points = study.space, _points(study.space)
 
     @property
     def space(self) -> Space | None:
@@ -48,15 +49,18 @@ class StudyTrials:
             self.none_left = "done"
         elif left <= self._study.in_progress():
             self.none_left = "elsewhere"
-        elif self._points is not None and self._points <= {
-            point_of(record.params)
-            for record in records
-            if not record.lost and record.state != "forgotten"
-        }:
+        elif self._is_exhausted(records):
             self.none_left = "exhausted"
         else:
             return 1
         return 0
+
+    def _is_exhausted(self, records: Sequence[Record]) -> bool:
+        """Whether every point of a space that has few of them was tried."""
+        if self._of is not self._study.space:  # it was changed meanwhile
+            self._of, self._points = self._study.space, _points(self._study.space)
+        counting = (r for r in records if not r.lost and r.state != "forgotten")
+        return self._points is not None and self._points <= {point_of(r.params) for r in counting}
 
     def resume(self, number: int) -> list[Trial]:
         """None: what was cut off is made up for by new trials."""

@@ -287,11 +287,11 @@ class Moody(il.Space):
 
     limit = 10
 
-    def decode(self, x):
+    def decode(self, x, **options):
         self.limit -= 1
         if self.limit < 0:
             raise ArithmeticError("no more points")
-        return super().decode(x)
+        return super().decode(x, **options)
 
 
 @pytest.mark.parametrize("workers", [0, 3])

@@ -69,6 +69,10 @@ def as_csv(text):
     return {int(row["id"]): row for row in csv.DictReader(io.StringIO(text))}
 
 
+# What does not depend on the database is tested in a file alone.
+IN_A_FILE = pytest.mark.parametrize("url", ["sqlite"], indirect=True)
+
+
 def test_a_value_is_corrected_everywhere(tmp_path):
     (tmp_path / "space.toml").write_text(TOML)
     call(tmp_path, "ask", "-n", "4", "--space", "space.toml", "--seed", "1")
@@ -111,6 +115,7 @@ def test_files_of_corrections(tmp_path):
     assert as_csv(call(tmp_path, "trials", "-f", "csv")[0])[2] == rows[2]
 
 
+@IN_A_FILE
 def test_a_corrected_study_asks_as_if_told_the_right_values(url, tmp_path):
     study = told(url, 9, {2: 90.0, 5: -3.0})
     study.correct(2, None, error="leaked")
@@ -131,6 +136,7 @@ def test_a_corrected_study_asks_as_if_told_the_right_values(url, tmp_path):
     assert trial.params == right.ask().params
 
 
+@IN_A_FILE
 def test_what_is_changed_back_changes_nothing(url, tmp_path):
     study, other = told(url, 9), told(f"sqlite:///{tmp_path}/other.db", 9)
     assert study.ask().params == other.ask().params  # hyperparameters are learned, and go on
@@ -335,6 +341,7 @@ def test_a_forgotten_point_is_tried_again_by_a_run(tmp_path):
     assert records[4]["params"] == records[2]["params"]
 
 
+@IN_A_FILE
 def test_a_study_forgets_and_remembers(url, tmp_path):
     study, other = told(url, 9, {4: -50.0}), told(f"sqlite:///{tmp_path}/other.db", 9, {4: -50.0})
     study.forget(4)
@@ -434,6 +441,7 @@ def test_what_a_study_prints_can_be_added_to_another(tmp_path):
         assert [row[name] for row in one.values()] == [row[name] for row in two.values()]
 
 
+@IN_A_FILE
 def test_added_results_teach_as_told_ones_do(url, tmp_path):
     right = told(f"sqlite:///{tmp_path}/right.db", 9)
     rows = [f"{r.params['x']!r},{r.params['n']},{r.value!r}" for r in right.records()]
@@ -588,6 +596,7 @@ def test_choices_and_scales_that_optuna_cannot_change(url):
     assert study.ask().params["kind"] in "abc"
 
 
+@IN_A_FILE
 def test_a_space_that_is_changed_back_leaves_no_trace(url, tmp_path):
     study, other = told(url, 9), told(f"sqlite:///{tmp_path}/other.db", 9)
     assert study.ask().params == other.ask().params
@@ -601,6 +610,7 @@ def test_a_space_that_is_changed_back_leaves_no_trace(url, tmp_path):
     assert (one.params, one.prediction) == (two.params, two.prediction)
 
 
+@IN_A_FILE
 def test_a_narrower_space_is_as_if_trials_had_come_from_elsewhere(url, tmp_path):
     narrow = Space({"x": Real(0.25, 0.5), "n": Integer(2, 3)})
     study = told(url, 9)

@@ -175,7 +175,7 @@ def assert_allowed(space, params):
     assert space.decode(space.encode(params)) == params
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(space=curved_spaces(), seed=st.integers(0, 2**16))
 def test_points_of_all_sorts_are_inside(space, seed):
     rng, domain = np.random.default_rng(seed), space.domain()
@@ -288,7 +288,7 @@ def test_every_maximizer_stays_inside(maximizer):
     given_ = {name: Real(0, 1) for name in "abc"} | {"n": Integer(0, 4), "T": Real(20, 120)}
     space = Space(given_, constraints=["a + b + c == 1", "a*T <= 30", "b**2 + c**2 <= n/4 + 0.2"])
     optimizer = il.Optimizer(space, seed=0, initial=4, maximizer=maximizer)
-    for _ in range(3):
+    for _ in range(2):
         for trial in optimizer.ask(3):
             assert_allowed(space, trial.params)
             optimizer.tell(trial, trial.params["a"] - trial.params["T"])
@@ -370,9 +370,9 @@ def test_functions_of_params(tmp_path):
     space = Space(parameters, constraints=[beyond, "x + y <= 0.4"])
     X = np.vstack(
         [
-            space.sample(20, np.random.default_rng(0)),
-            space.spread(20, 0),
-            space.domain().project(np.random.default_rng(1).random((20, space.d))),
+            space.sample(8, np.random.default_rng(0)),
+            space.spread(8, 0),
+            space.domain().project(np.random.default_rng(1).random((8, space.d))),
         ]
     )
     for x in X:
@@ -382,10 +382,10 @@ def test_functions_of_params(tmp_path):
     assert {space.decode(x)["kind"] for x in X} == set(parameters["kind"].values)
     optimizer = il.Optimizer(space, seed=0, initial=6)
     for _ in range(4):
-        for trial in optimizer.ask(4):
+        for trial in optimizer.ask(3):
             assert beyond(trial.params) <= 0.0
             optimizer.tell(trial, -trial.params["x"])
-    assert optimizer.best.value < -0.65  # of -sqrt(0.5)
+    assert optimizer.best.value < -0.5  # of -sqrt(0.5)
     assert pickle.loads(pickle.dumps(space)) == space
     with pytest.raises(
         InputError, match="constraint 'beyond' is a function, which cannot be saved"

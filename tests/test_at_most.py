@@ -333,6 +333,14 @@ def test_impossible_combinations_of_many_are_refused():
         )
 
 
+def test_limits_that_fail_say_why():
+    parameters, count = {name: Real(0, 1) for name in "abc"}, AtMost(1, ["a", "b"])
+    with pytest.raises(InputError, match="must return a number, got 'much'"):
+        Space(parameters, constraints=[count, lambda params: "much"])
+    with pytest.raises(InputError, match=r"'a\*\*2 \+ b\*\*2 >= 1\.1'.* leave nothing to search"):
+        Space(parameters, constraints=[count, "a**2 + b**2 >= 1.1"])
+
+
 @pytest.mark.parametrize(
     ("make", "reason"),
     [

@@ -56,7 +56,10 @@ class Region:
             return self._part(held, {})
         # With all present or not, and without limits: all points are within.
         around = self._make(held, {}, tight=False, limits=())
-        return sparse(supports, partial(self._part_with, held, supports), around)
+        found = sparse(supports, partial(self._part_with, held, supports), around)
+        if found is None and self.limits:
+            self._make(held, {}, tight=False, limits=self.limits)  # may say why
+        return found
 
     def sides(self, held: Mapping[int, float], *, tight: bool) -> tuple[Array, Array] | None:
         """The linear constraints as A x <= b.

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from innerloop.run.optimize import maximize, minimize, optimize
     from innerloop.run.result import Result
     from innerloop.run.stopping import NearOptimal, Patience, Stop, Target
+    from innerloop.space.at_most import AtMost
     from innerloop.space.parameters import Choice, Integer, Real
     from innerloop.space.space import Space
     from innerloop.surrogate.fit import fit
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "AtMost",
     "Batch",
     "Belief",
     "Budget",
@@ -134,6 +136,7 @@ _MODULES = {
     "run.optimize": ("maximize", "minimize", "optimize"),
     "run.result": ("Result",),
     "run.stopping": ("NearOptimal", "Patience", "Stop", "Target"),
+    "space.at_most": ("AtMost",),
     "space.parameters": ("Choice", "Integer", "Real"),
     "space.space": ("Space",),
     "surrogate.fit": ("fit",),

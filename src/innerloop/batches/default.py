@@ -142,7 +142,7 @@ def _candidates(problem: Problem, maxima: Solution, pool: PointPool) -> Array:
     around = chosen + reach * unit * generator.standard_normal(chosen.shape)
     spare = problem.domain.sample(problem.q, generator)  # never fewer than are needed
     parts = [tops, problem.domain.project(around), pool.points[:_FROM_POOL], spare]
-    if problem.domain.discrete:
+    if problem.domain.values:
         moved = problem.domain.neighbours(maxima.X[:_MOVING], generator).sets[:, 0]
         parts.append(moved[:_FROM_MOVES])
     return np.concatenate(parts)

@@ -101,8 +101,8 @@ class Problem:
         An `Exchange` is for discrete coordinates alone: without any, its maximizer will do.
         """
         if isinstance(maximizer, Exchange):
-            return maximizer if self.domain.discrete else maximizer.maximizer
-        stuck = bool(self.domain.discrete) and not maximizer.moves_discrete
+            return maximizer if self.domain.values else maximizer.maximizer
+        stuck = self.domain.values > 0 and not maximizer.moves_discrete
         return Exchange(maximizer) if stuck else maximizer
 
     def successes(self, points: Array, states: int) -> NDArray[np.bool_] | None:

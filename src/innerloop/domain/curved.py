@@ -200,7 +200,7 @@ def newton(linear: Domain, limits: tuple[Limit, ...], X: Array) -> Array:
         slopes = np.stack([slope for _, slope in found], axis=1)
         held |= g > 0.0
         usable = held & np.isfinite(g) & np.isfinite(slopes).all(axis=2)
-        G = linear.along(np.where(usable[..., None] & moving, slopes, 0.0))
+        G = linear.in_plane(np.where(usable[..., None] & moving, slopes, 0.0))
         going = usable.any(axis=1) & (g > _REACHED * np.abs(slopes).sum(axis=2)).any(axis=1)
         if not going.any():
             break

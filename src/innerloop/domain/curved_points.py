@@ -115,7 +115,7 @@ def _walked(curved: Curved, X: Array, steps: int, generator: np.random.Generator
     blocks = [block for block in linear.discrete if curved.linked[block.columns].any()]
     # Known points say how far it goes, but they may be few.
     ways = np.concatenate([polytope.spanning(curved.points * free), 0.05 * np.eye(linear.d)[free]])
-    ways = linear.along(ways)
+    ways = linear.in_plane(ways)
     for _ in range(steps):
         if free.any():
             X = _along_lines(curved, X, ways, generator)

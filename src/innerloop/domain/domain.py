@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import accumulate
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,6 +24,9 @@ from innerloop.domain.sampler import Sampler
 from innerloop.errors import InputError
 from innerloop.types import Array
 
+if TYPE_CHECKING:
+    from innerloop.domain.sparse import Sparse
+
 # Farther away from the cube it makes no difference where a point was.
 _FAR = 4.0
 # Where levels cannot move alone: to so many of the known combinations.
@@ -33,7 +36,8 @@ _KNOWN_MOVES = 8
 class Neighbours(NamedTuple):
     """Query sets, each one move away from another set.
 
-    Slots number the discrete values of a query set, query by query.
+    Slots number the discrete values of a query set, query by query; which coordinates are away from
+    zero is one of them, where that is limited.
 
     Args:
         sets: (N, q, d).
@@ -64,7 +68,8 @@ class Domain:
         {x : low <= x <= high, A x <= b, g(x) <= 0}
 
     All points that come from here are between low and high, meet A x <= b up to 1e-10 and all
-    limits g that are not linear.
+    limits g that are not linear. Where only some coordinates may be away from zero together, the
+    domain is a union of such sets, and low, high, A and b are those of all of them.
     `make_domain` makes one.
 
     Args:
@@ -77,6 +82,7 @@ class Domain:
         spokes: (m, d), ways to go from point to point with the discrete coordinates as they are.
         combinations: of the levels that are in inequalities.
         curved: limits that are not linear.
+        sparse: the parts of a union, by the coordinates that are away from zero.
     """
 
     low: Array
@@ -88,6 +94,7 @@ class Domain:
     spokes: Array | None = None
     combinations: Combinations | None = None
     curved: Curved | None = None
+    sparse: Sparse | None = None
     continuous: NDArray[np.bool_] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -134,11 +141,29 @@ class Domain:
     @property
     def is_box(self) -> bool:
         """Whether there are neither linear inequalities nor other limits."""
-        return self.b.size == 0 and self.curved is None
+        return self.b.size == 0 and self.curved is None and self.sparse is None
+
+    @property
+    def values(self) -> int:
+        """How many discrete values a query has, see `Neighbours`."""
+        return len(self.discrete) + (self.sparse is not None)
+
+    def part_of(self, x: Array) -> Domain:
+        """The part of a union that has a point, or one near by; of anything else, all of it.
+
+        Args:
+            x: (d,), a point.
+
+        Returns:
+            A domain that is no union.
+        """
+        return self if self.sparse is None else self.sparse.part_of(x)
 
     @cached_property
     def linked(self) -> NDArray[np.bool_]:
         """Coordinates that are in a linear inequality or in another limit: (d,)."""
+        if self.sparse is not None:
+            return self.sparse.linked
         return (
             np.asarray((self.A != 0.0).any(axis=0)) if self.curved is None else self.curved.linked
         )
@@ -153,6 +178,8 @@ class Domain:
         Returns:
             Whether they do, (...).
         """
+        if self.sparse is not None:
+            return self.sparse.contains(X.reshape(-1, self.d), slack).reshape(X.shape[:-1])
         inside = np.all((self.low - slack <= X) & (X <= self.high + slack), axis=-1)
         inside &= np.all(X @ self.A.T <= self.b + slack * self._slack, axis=-1)
         inside = np.asarray(inside)
@@ -173,6 +200,8 @@ class Domain:
         Returns:
             Points of the domain, (..., d).
         """
+        if self.sparse is not None:
+            return self.sparse.project(X.reshape(-1, self.d)).reshape(X.shape)
         if self.curved is not None:
             moved = self.curved.linear.project(X).reshape(-1, self.d)
             return self.curved.inside(moved).reshape(X.shape)
@@ -195,7 +224,7 @@ class Domain:
     @property
     def ends_at_sides(self) -> bool:
         """Whether lines end at inequalities: there are no equations, and no limits but linear."""
-        return not self.is_flat and self.curved is None
+        return not self.is_flat and self.curved is None and self.sparse is None
 
     def followed(self, X: Array, columns: Sequence[slice] = ()) -> Array:
         """Points with other continuous coordinates moved to where inequalities allow some to be.
@@ -207,19 +236,38 @@ class Domain:
         Returns:
             Points (R, d), which are outside of the domain where that is impossible.
         """
+        if self.sparse is not None:
+            return self.sparse.followed(X, columns)
         moving = self.continuous.copy()
         for each in columns:
             moving[each] = False
         return Projection.of(self.low, self.high, self.A, self.b, moving).nearest(X)
 
-    def along(self, grad: Array) -> Array:
+    def along(self, grad: Array, X: Array) -> Array:
         """Gradients without what points out of the plane of the equations, if there are any.
+
+        In a union they lie within the part of their point.
+
+        Args:
+            grad: (..., d), zero for coordinates that are discrete or fixed.
+            X: (..., d), points of the domain.
+
+        Returns:
+            Gradients, (..., d).
+        """
+        if self.sparse is not None:
+            flat = grad.reshape(-1, self.d)
+            return self.sparse.along(flat, X.reshape(-1, self.d)).reshape(grad.shape)
+        return self.in_plane(grad)
+
+    def in_plane(self, grad: Array) -> Array:
+        """Directions without what points out of the plane of the equations, if there are any.
 
         Args:
             grad: (..., d), zero for coordinates that are discrete or fixed.
 
         Returns:
-            Gradients, (..., d).
+            Directions, (..., d).
         """
         if self.is_box or self._normals is None:
             return grad
@@ -246,6 +294,7 @@ class Domain:
             spokes=None if self.spokes is None else wider(self.spokes),
             combinations=known and replace(known, points=wider(known.points)),
             curved=None if self.curved is None else self.curved.with_levels(count),
+            sparse=None if self.sparse is None else self.sparse.with_levels(count),
         )
 
     def sample(self, size: int, generator: np.random.Generator) -> Array:
@@ -258,6 +307,8 @@ class Domain:
         Returns:
             Points, (size, d).
         """
+        if self.sparse is not None:
+            return self.sparse.sample(size, generator)
         return self._sampler.draw(size, generator)
 
     def neighbours(self, X: Array, generator: np.random.Generator) -> Neighbours:
@@ -273,19 +324,14 @@ class Domain:
             Their neighbours.
         """
         q, queries = X.shape[1], X.reshape(-1, self.d)
-        moves = [each.moves(queries[:, each.columns], generator) for each in self.discrete]
-        counts = [each.possible.shape[1] for each in moves]
-        moved = np.repeat(queries[:, None], sum(counts), axis=1)
-        for each, there, last in zip(self.discrete, moves, accumulate(counts), strict=True):
-            moved[:, last - there.possible.shape[1] : last, each.columns] = there.places
-        possible = np.concatenate([each.possible for each in moves], axis=1)
-        query, move = np.nonzero(possible)
-        places, block = moved[possible], np.repeat(np.arange(len(moves)), counts)[move]
-        if not self.is_box:
-            query, places, block = self._allowed(queries, query, places, block)
+        query, places, value = self._moves(queries, generator)
+        if self.sparse is not None:
+            owner, moved = self.sparse.moves(queries, generator)
+            query, places = np.concatenate([query, owner]), np.concatenate([places, moved])
+            value = np.concatenate([value, np.full(len(owner), len(self.discrete))])
         sets = X[query // q]
         sets[np.arange(len(query)), query % q] = places
-        return Neighbours(sets, query // q, query % q * len(moves) + block)
+        return Neighbours(sets, query // q, query % q * self.values + value)
 
     def slots(self, q: int) -> NDArray[np.intp]:
         """To which discrete value each coordinate of q queries belongs.
@@ -296,10 +342,30 @@ class Domain:
         Returns:
             Numbers of the values (q, d), -1 for continuous coordinates.
         """
-        slot = np.full((q, self.d), -1)
+        slot, first = np.full((q, self.d), -1), np.arange(q)[:, None] * self.values
         for number, block in enumerate(self.discrete):
-            slot[:, block.columns] = (np.arange(q) * len(self.discrete) + number)[:, None]
+            slot[:, block.columns] = first + number
+        if self.sparse is not None:
+            slot[:, self.sparse.slotted] = first + len(self.discrete)
         return slot
+
+    def _moves(
+        self, queries: Array, generator: np.random.Generator
+    ) -> tuple[NDArray[np.intp], Array, NDArray[np.intp]]:
+        """Queries (Q, d) with one discrete value moved: (N, d), as in `_allowed`."""
+        if not self.discrete:
+            return np.zeros(0, dtype=np.intp), queries[:0], np.zeros(0, dtype=np.intp)
+        moves = [each.moves(queries[:, each.columns], generator) for each in self.discrete]
+        counts = [each.possible.shape[1] for each in moves]
+        moved = np.repeat(queries[:, None], sum(counts), axis=1)
+        for each, there, last in zip(self.discrete, moves, accumulate(counts), strict=True):
+            moved[:, last - there.possible.shape[1] : last, each.columns] = there.places
+        possible = np.concatenate([each.possible for each in moves], axis=1)
+        query, move = np.nonzero(possible)
+        places, block = moved[possible], np.repeat(np.arange(len(moves)), counts)[move]
+        return (
+            (query, places, block) if self.is_box else self._allowed(queries, query, places, block)
+        )
 
     def _allowed(
         self, queries: Array, query: NDArray[np.intp], places: Array, block: NDArray[np.intp]
@@ -356,6 +422,7 @@ def make_domain(
     fixed: Mapping[int, float] | None = None,
     discrete: tuple[Discrete, ...] = (),
     limits: tuple[Limit, ...] = (),
+    lowest: Mapping[int, float] | None = None,
 ) -> Domain:
     """The unit cube with inequalities, and with coordinates that are fixed or discrete.
 
@@ -366,6 +433,7 @@ def make_domain(
         discrete: which coordinates take some values only; categories may not be in inequalities,
             and levels only if they are evenly spaced.
         limits: functions that may not be above 0.
+        lowest: where continuous coordinates begin that do not begin at 0, by index.
 
     Returns:
         The part of the cube that is left; an `InputError` is raised if that is empty, or if no
@@ -378,6 +446,12 @@ def make_domain(
                 f"fixed maps coordinates 0 to {d - 1} to values in [0, 1], got {index}: {value}"
             )
         low[index] = high[index] = value
+    for index, value in (lowest or {}).items():
+        if not 0 <= index < d or not low[index] <= value <= high[index]:
+            raise InputError(
+                f"lowest maps coordinates 0 to {d - 1} to values in [0, 1], got {index}: {value}"
+            )
+        low[index] = value
     movable = tuple(block for block in discrete if (high > low)[block.columns].all())
     middle = 0.5 * (low + high)
     for block in movable:

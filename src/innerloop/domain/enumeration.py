@@ -40,7 +40,8 @@ def everything(domain: Domain, limit: int) -> Array | None:
     for block, value in zip(domain.discrete, values, strict=True):
         X[:, block.columns] = _places(block, value)
     X = X[np.lexsort(values[::-1])] if values else X
-    return X if domain.curved is None else X[domain.contains(X, 0.0)]
+    is_whole = domain.curved is None and domain.sparse is None
+    return X if is_whole else X[domain.contains(X, 0.0)]
 
 
 def _places(block: Discrete, value: NDArray[np.int64]) -> Array:

@@ -26,9 +26,11 @@ class Sampler:
 
     Args:
         domain: where points lie.
+        number: how many points of it are known.
     """
 
     domain: Domain
+    number: int = _KNOWN
 
     def draw(self, size: int, generator: np.random.Generator) -> Array:
         """Points spread over the domain.
@@ -65,18 +67,18 @@ class Sampler:
         domain, generator = self.domain, np.random.default_rng(0)
         if domain.combinations is not None:
             points = domain.combinations.points
-            start = points[generator.integers(len(points), size=_KNOWN)]
+            start = points[generator.integers(len(points), size=self.number)]
         else:
-            shares = generator.dirichlet(np.ones(len(self._spokes) + 1), size=_KNOWN)
+            shares = generator.dirichlet(np.ones(len(self._spokes) + 1), size=self.number)
             start = domain.interior + shares[:, 1:] @ self._spokes
-        steps = 10 + 2 * int(self.domain.linked.sum())
+        steps = 10 + 2 * int((domain.linked & (domain.high > domain.low)).sum())
         if not domain.is_flat or domain.combinations is not None:
             return self._walked(start, self._spokes, steps, generator), self._spokes
         # A plane may lie across the cube in any way: points that are there say how far it goes.
         ways = self._spokes
         for _ in range(2 * steps):
             start = self._walked(start, ways, 1, generator)
-            ways = domain.along(polytope.spanning(start))
+            ways = domain.in_plane(polytope.spanning(start))
         return start, ways
 
     @cached_property
@@ -106,7 +108,7 @@ class Sampler:
         known, mixed = self.domain.combinations, len(self._spokes) > 0
         if known is not None and known.complete and not mixed:
             return known.points[generator.integers(len(known.points), size=size)]
-        X = self._known[np.resize(generator.permutation(_KNOWN), size)]
+        X = self._known[np.resize(generator.permutation(self.number), size)]
         if known is not None and not known.complete:
             # Known points are some of many, and steps in one level at a time may lead nowhere.
             fresh = known.levels.draw(size // 2, generator)

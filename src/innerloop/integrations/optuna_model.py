@@ -394,8 +394,9 @@ def _with_rest(parameters: Mapping[str, Real | Integer | Choice], whole: Space |
     """The space of parameters that vary, with the fixed values and constraints of another."""
     if whole is None:
         return Space(parameters)
+    # Optuna's distributions know nothing of digits, nor of gaps.
     rounded = {
-        name: replace(each, digits=own.digits)
+        name: replace(each, digits=own.digits, at_least=own.at_least if each.low == 0.0 else None)
         for name, each in parameters.items()
         if isinstance(each, Real) and isinstance(own := whole.parameters.get(name), Real)
     }

@@ -68,7 +68,7 @@ class Adam(Maximizer):
             seen = X
             with allowance.spending(R) as objective:
                 value, grad = objective.value_and_grad(X)
-            grad = _usable(grad, domain)
+            grad = _usable(X, grad, domain)
             m = self.beta1 * m + (1.0 - self.beta1) * grad
             v = self.beta2 * v + (1.0 - self.beta2) * _squares(grad, domain)
             X = domain.project(X + self._step(m, v, step))
@@ -88,11 +88,11 @@ class Adam(Maximizer):
         return self.learning_rate * unbiased_m / (np.sqrt(unbiased_v) + _EPSILON)
 
 
-def _usable(grad: Array, domain: Domain) -> Array:
+def _usable(X: Array, grad: Array, domain: Domain) -> Array:
     """Gradients (R, q, d): zero where fixed or discrete, and for restarts with some not finite."""
     finite = np.isfinite(grad).all(axis=(1, 2), keepdims=True)
     moving = finite & domain.continuous & (domain.high > domain.low)
-    return domain.along(np.where(moving, grad, 0.0))
+    return domain.along(np.where(moving, grad, 0.0), X)
 
 
 def _squares(grad: Array, domain: Domain) -> Array:

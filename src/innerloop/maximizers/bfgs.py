@@ -75,7 +75,7 @@ class BFGS(Maximizer):
         X = domain.project(starts[:R]).reshape(R, -1)
         with allowance.spending(R) as objective:
             value, grad = objective.value_and_grad(X.reshape(R, *shape))
-        value, grad = _usable(value, grad, domain)
+        value, grad = _usable(X.reshape(R, *shape), value, grad, domain)
         state = _Restarts(X, value, grad.reshape(R, -1), domain, shape, self.first_step)
         ends: list[tuple[Array, Array]] = []
         for step in range(1, self.steps):
@@ -83,9 +83,10 @@ class BFGS(Maximizer):
             if live == 0 or allowance.affordable(live) < live:
                 break
             trial = state.trial()
+            there = trial.reshape(live, *shape)
             with allowance.spending(live) as objective:
-                value, grad = objective.value_and_grad(trial.reshape(live, *shape))
-            value, grad = _usable(value, grad, domain)
+                value, grad = objective.value_and_grad(there)
+            value, grad = _usable(there, value, grad, domain)
             done = state.advance(trial, value, grad.reshape(live, -1), self.tolerance)
             if step % self.patience == 0 and live > 1:
                 done |= state.value < np.median(state.value)
@@ -98,10 +99,10 @@ class BFGS(Maximizer):
         return best_first(points, np.where(values > _WORST, values, -np.inf))
 
 
-def _usable(value: Array, grad: Array, domain: Domain) -> tuple[Array, Array]:
+def _usable(X: Array, value: Array, grad: Array, domain: Domain) -> tuple[Array, Array]:
     """Finite values and gradients: coordinates without a slope, or discrete, stay as they are."""
     usable = np.where(np.isfinite(grad) & domain.continuous, grad, 0.0)
-    return np.fmax(value, _WORST), domain.along(usable)
+    return np.fmax(value, _WORST), domain.along(usable, X)
 
 
 class _Restarts:

@@ -49,7 +49,7 @@ class Exchange(Maximizer):
         """Maximize from `starts` until no move helps or the allowance is spent."""
         solution = self.maximizer(allowance, starts, domain, generator)
         ends = [solution]
-        for _ in range(self.rounds if domain.discrete else 0):
+        for _ in range(self.rounds if domain.values else 0):
             better = self._moved(solution.X[: self.searches], allowance, domain, generator)
             if not len(better) or not allowance.affordable(len(better)):
                 break
@@ -101,7 +101,7 @@ def _combined(
     counts. Returns query sets (M, q, d), and which of X each comes from, in order: (M,).
     """
     R, q, d = X.shape
-    slots = q * len(domain.discrete)
+    slots = q * domain.values
     best = _best_of_each(near.owner * slots + near.slot, value, R * slots).reshape(R, slots)
     worth = np.where(best >= 0, value[best], -np.inf)
     rank = np.argsort(np.argsort(-worth, axis=1), axis=1)

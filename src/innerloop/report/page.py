@@ -139,6 +139,8 @@ def _space(subject: Subject) -> str:
 def _range(parameter: Real | Integer | Choice) -> str:
     if isinstance(parameter, Choice):
         return ", ".join(label(value) for value in parameter.values)
+    if isinstance(parameter, Real) and parameter.at_least is not None:
+        return f"0, or {_plain(parameter.at_least)} to {_plain(parameter.high)}"
     words = f"{_plain(parameter.low)} to {_plain(parameter.high)}"
     words += ", whole numbers" if isinstance(parameter, Integer) else ""
     words += ", on a logarithmic scale" if parameter.log else ""

@@ -58,9 +58,10 @@ class Decoder:
         for found in (self._moved(x, held), self._filled(self.precise, x, held)):
             if not self.violation(found):
                 return found
+        part = self.whole().part_of(x)
         for share in _SHARES:
-            moved = x + share * (self.whole().interior - x)
-            found = self._filled(self.precise, self.whole().project(moved[None])[0], held)
+            moved = x + share * (part.interior - x)
+            found = self._filled(self.precise, part.project(moved[None])[0], held)
             if not self.violation(found):
                 break
         return found

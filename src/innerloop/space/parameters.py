@@ -246,6 +246,8 @@ class Real(Parameter):
             steps of 0.1, or of values with `log`. Where constraints leave no such value near by,
             and where a value takes what others leave of an equation, there may be more. Values that
             are told need not be rounded.
+        at_least: the values are 0, and those from here to `high`: something is left out, or there
+            is enough of it. `low` is 0 then.
     """
 
     low: float
@@ -253,6 +255,7 @@ class Real(Parameter):
     log: bool = field(default=False, kw_only=True)
     step: float | None = field(default=None, kw_only=True)
     digits: int | None = field(default=None, kw_only=True)
+    at_least: float | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         _set(self, low=_finite("low", self.low), high=_finite("high", self.high))
@@ -268,6 +271,35 @@ class Real(Parameter):
             _set(self, digits=_whole("digits", self.digits))
             if not 1 <= self.digits <= _MOST_DIGITS:
                 raise InputError(f"digits must be from 1 to {_MOST_DIGITS}, got {self.digits}")
+        if self.at_least is not None:
+            self._check_at_least()
+
+    def _check_at_least(self) -> None:
+        """Refuse a gap that is not one between 0 and other values."""
+        _set(self, at_least=_finite("at_least", self.at_least))
+        assert self.at_least is not None
+        if self.low != 0.0 or not 0.0 < self.at_least <= self.high:
+            raise InputError(
+                "at_least must be above 0 and not above high, and low must be 0, "
+                f"got at_least {self.at_least}, low {self.low} and high {self.high}"
+            )
+        if self.step is not None:
+            raise InputError("step and at_least do not go together: leave out one of them")
+        kept = self._scale.clean(self.at_least)
+        if kept <= 0.0 or (self.digits is not None and kept != self.at_least):
+            raise InputError(
+                f"at_least {self.at_least} has more digits than are kept of 0 to {self.high}"
+            )
+
+    @property
+    def has_zero(self) -> bool:
+        """Whether 0 is one of the values."""
+        return self._scale.member(0.0) == 0.0
+
+    @property
+    def lowest(self) -> float:
+        """The lowest value of a parameter that is not left out."""
+        return self.low if self.at_least is None else self.at_least
 
     @cached_property
     def _scale(self) -> Linear:
@@ -306,20 +338,26 @@ class Real(Parameter):
     def decode(self, coordinates: Sequence[float]) -> float:
         if self.width == 0:
             return self.low
-        return self._scale.rounded(min(max(float(coordinates[0]), 0.0), 1.0))
+        u = min(max(float(coordinates[0]), 0.0), 1.0)
+        value = self._scale.rounded(u)
+        if self.at_least is None or value > self._scale.clean(self.at_least):
+            return value
+        return 0.0 if self._scale.at(u) < 0.5 * self.at_least else self.at_least
 
     def to_dict(self) -> dict[str, Any]:
         table = super().to_dict()
-        return (
-            table if self.digits is not None else {k: v for k, v in table.items() if k != "digits"}
-        )
+        # Files without them can be read by versions that know nothing of them.
+        newer = ("digits", "at_least")
+        return {k: v for k, v in table.items() if k not in newer or v is not None}
 
     def check(self, name: str, value: Any) -> float:
         number = self._scale.member(_number(value))
-        if math.isnan(number):
+        if math.isnan(number) or 0.0 < number < self.lowest:
             steps = "" if self.step is None else f" in steps of {self.step}"
+            zero = "" if self.at_least is None else "0 or "
             raise InputError(
-                f"{name} must be a number from {self.low} to {self.high}{steps}, got {value!r}"
+                f"{name} must be {zero}a number from {self.lowest} to {self.high}{steps}, "
+                f"got {value!r}"
             )
         return number
 

@@ -68,12 +68,12 @@ class Remainders:
             return filled
         while free:
             solved = self._solved(filled, free)
-            beyond = [n for n, v in solved.items() if not free[n].low <= v <= free[n].high]
+            beyond = [n for n, v in solved.items() if not free[n].lowest <= v <= free[n].high]
             if not beyond:
                 return filled | solved
             for name in beyond:
                 kind = free.pop(name)
-                filled[name] = min(max(solved[name], kind.low), kind.high)
+                filled[name] = min(max(solved[name], kind.lowest), kind.high)
         return filled
 
     def _is_off(self, values: Mapping[str, Any]) -> bool:
@@ -124,7 +124,7 @@ class Remainders:
         for coefficients in (equation.coefficients for equation in self.equations):
             largest = max(abs(c) for n, c in coefficients.items() if n in self.reals)
             share = max(share, abs(coefficients.get(name, Fraction(0))) / largest)
-        return float(share) * min(value - kind.low, kind.high - value)
+        return float(share) * min(value - kind.lowest, kind.high - value)
 
 
 def _missing(equation: Constraint, values: Mapping[str, Any]) -> Fraction:

@@ -14,16 +14,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from innerloop import checks
-from innerloop.domain.domain import Domain, make_domain
+from innerloop.domain.domain import Domain
 from innerloop.domain.enumeration import everything
 from innerloop.errors import InputError
 from innerloop.sobol import sobol
 from innerloop.space import toml
+from innerloop.space.at_most import AtMost, absent, supports_of
 from innerloop.space.constraints import Constraint
 from innerloop.space.curves import Curve, Formula, Function, read
 from innerloop.space.decoding import Decoder
 from innerloop.space.even import evenly
-from innerloop.space.half_spaces import Axis, Sum, axis_of, half_space, sum_of_levels
 from innerloop.space.limits import LimitOfFormula, LimitOfFunction
 from innerloop.space.parameters import (
     Choice,
@@ -34,6 +34,7 @@ from innerloop.space.parameters import (
     parameter_from,
     plain,
 )
+from innerloop.space.region import Region
 from innerloop.space.remainders import Remainders
 from innerloop.types import Array, Seed
 
@@ -56,10 +57,11 @@ class Space:
             `exp`, `log`, `log10`, `sin`, `cos`, `tan`, `tanh`, `abs`, `min` and `max`. And
             functions of params, which are met where they return 0 or less; a space with one can be
             pickled if the function can, but not be saved to files: there is no text to write.
+            `AtMost(2, ["a", "b", "c"])`: two of these real parameters, or fewer, are not at zero.
     """
 
     parameters: Mapping[str, Real | Integer | Choice | Plain]
-    constraints: Sequence[str | Callable[[Mapping[str, Any]], float]] = field(
+    constraints: Sequence[str | AtMost | Callable[[Mapping[str, Any]], float]] = field(
         default=(), kw_only=True
     )
 
@@ -72,7 +74,7 @@ class Space:
         if isinstance(self.constraints, str) or not isinstance(self.constraints, Sequence):
             raise InputError(f"constraints must be a list of strings, got {self.constraints!r}")
         object.__setattr__(self, "constraints", tuple(self.constraints))
-        _ = self._whole  # refuses constraints that leave nothing
+        _ = self._read, self._whole  # refuses constraints that leave nothing
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -129,7 +131,12 @@ class Space:
     @property
     def texts(self) -> tuple[str, ...]:
         """The constraints as they were written; of functions, their names."""
-        return tuple(c if isinstance(c, str) else Function(c).text for c in self.constraints)
+        return tuple(_text(each) for each in self.constraints)
+
+    @cached_property
+    def counts(self) -> tuple[AtMost, ...]:
+        """The constraints on how many parameters are not at zero."""
+        return tuple(each for each in self.constraints if isinstance(each, AtMost))
 
     def check(self, params: Mapping[str, Any]) -> dict[str, Plain]:
         """Params as plain values in the order of the space, if that is where they are.
@@ -185,6 +192,8 @@ class Space:
         """
         point, given = checks.vector("x", x, self.d), fixed or {}
         held = {name: self._kinds[name].check(name, given[name]) for name in given}
+        if self._is_sparse:
+            held = self._absent(point) | held
         return self._decoder.decode(point, held)
 
     def domain(self, fixed: Mapping[str, Any] | None = None) -> Domain:
@@ -196,20 +205,7 @@ class Space:
         Returns:
             A domain of the unit cube.
         """
-        held = self._held({} if fixed is None else fixed)
-        blocks = (p.discrete(self.columns[name].start) for name, p in self._kinds.items())
-        discrete = tuple(block for block in blocks if block is not None)
-        # What is held or equal may leave the others a single value: a margin has no room there.
-        for tight in (True, False) if held or self._remainders.equations else (True,):
-            sides = self._sides(held, tight)
-            try:
-                return make_domain(
-                    self.d, inequalities=sides, fixed=held, discrete=discrete, limits=self._limits
-                )
-            except InputError as error:
-                reason = f": {error}" if self.curves else ""
-        where = f" with {dict(fixed)}" if fixed else ""
-        raise InputError(f"constraints {list(self.texts)} leave nothing to search{where}{reason}")
+        return self._whole if fixed is None else self._domain(fixed)
 
     def sample(self, size: int, generator: np.random.Generator) -> Array:
         """Random points that meet the constraints.
@@ -227,8 +223,9 @@ class Space:
         """Points that fill the space evenly, values of a parameter in equal numbers.
 
         The first points of a scrambled Sobol sequence that meet the constraints; if these are too
-        few, random points follow. Where there are none, as in the plane of an equation, an even
-        choice of random points comes first. A seed gives the same first points whatever the size.
+        few, random points follow. Where there are none, as in the plane of an equation, or where
+        parameters may be left out, an even choice of random points comes first. A seed gives the
+        same first points whatever the size.
 
         Args:
             size: how many.
@@ -239,11 +236,12 @@ class Space:
         """
         size, generator = checks.count("size", size), np.random.default_rng(seed)
         kinds = [kind for kind in self._kinds.values() if kind.width]
-        drawn = _SOBOL_POINTS if self.constraints else size
+        drawn = _SOBOL_POINTS if self.constraints or self._is_sparse else size
         U = sobol(2 ** (drawn - 1).bit_length(), len(kinds), generator)
         X = np.hstack([kind.quantile(u) for kind, u in zip(kinds, U.T, strict=True)])
         inside = self._whole.contains(X, 0.0)
-        X = X[inside] if inside.any() else evenly(self._whole, X, size, generator)
+        by_chance = inside.any() and not self._is_sparse
+        X = X[inside] if by_chance else evenly(self._whole, X, size, generator)
         while len(X) < size:
             X = np.concatenate([X, self.sample(_FILLING, generator)])
         return X[:size]
@@ -261,7 +259,7 @@ class Space:
             Points (N, d); None if there are more than the limit, or if a search of some length does
             not find out how many there are.
         """
-        return everything(self.domain(fixed) if fixed else self._whole, limit)
+        return everything(self.domain(fixed), limit)
 
     def to_dict(self) -> dict[str, Any]:
         """Parameters and constraints, ready for JSON.
@@ -281,7 +279,8 @@ class Space:
         """Parameters and constraints, functions by their names."""
         items = self.parameters.items()
         tables = {n: p.to_dict() if isinstance(p, Parameter) else p for n, p in items}
-        return {"parameters": tables, "constraints": list(self.texts)}
+        constraints = [c.to_dict() if isinstance(c, AtMost) else _text(c) for c in self.constraints]
+        return {"parameters": tables, "constraints": constraints}
 
     @classmethod
     def from_dict(cls, table: Mapping[str, Any]) -> Space:
@@ -304,7 +303,12 @@ class Space:
             name: parameter_from(name, value) if isinstance(value, Mapping) else value
             for name, value in parameters.items()
         }
-        return cls(made, constraints=table.get("constraints", ()))
+        constraints = table.get("constraints", ())
+        if isinstance(constraints, Sequence) and not isinstance(constraints, str):
+            constraints = [
+                AtMost.from_dict(c) if isinstance(c, Mapping) else c for c in constraints
+            ]
+        return cls(made, constraints=constraints)
 
     @classmethod
     def from_toml(cls, path: str | os.PathLike[str]) -> Space:
@@ -316,7 +320,7 @@ class Space:
         Returns:
             The space.
         """
-        return toml.read(path, lambda parameters, texts: cls(parameters, constraints=texts))
+        return toml.read(path, lambda parameters, stated: cls(parameters, constraints=stated))
 
     def to_toml(self) -> str:
         """The text of a file that `from_toml` reads."""
@@ -349,7 +353,10 @@ class Space:
     @cached_property
     def _read(self) -> tuple[Constraint | Curve, ...]:
         """All constraints, one for each comparison in them."""
-        return tuple(c for each in self.constraints for c in read(each, self.parameters))
+        for count in self.counts:
+            count.check(self.parameters)
+        stated = [each for each in self.constraints if not isinstance(each, AtMost)]
+        return tuple(c for each in stated for c in read(each, self.parameters))
 
     @cached_property
     def _limits(self) -> tuple[LimitOfFormula | LimitOfFunction, ...]:
@@ -369,7 +376,39 @@ class Space:
     @cached_property
     def _whole(self) -> Domain:
         """Where all points lie that meet the constraints."""
-        return self.domain()
+        return self._domain({})
+
+    @cached_property
+    def _is_sparse(self) -> bool:
+        """Whether parameters may be left out."""
+        return supports_of(self._kinds, self.counts, self.columns, {}) is not None
+
+    def _absent(self, x: Array) -> dict[str, Plain]:
+        """Zeros of the parameters that are left out at a point (d,)."""
+        u = x.tolist()
+        values = {name: kind.decode(u[self.columns[name]]) for name, kind in self._kinds.items()}
+        return absent(self._kinds, self.counts, values)
+
+    def _domain(self, fixed: Mapping[str, Any]) -> Domain:
+        """Where the points lie that meet the constraints, with some values held."""
+        held, reason = self._held(fixed), ""
+        _ = self._region.sides(held, tight=True)  # refuses what cannot be computed with
+        try:
+            found = self._region.domain(held)
+            if found is not None:
+                return found
+        except InputError as error:
+            reason = f": {error}" if self.curves or self.counts else ""
+        where = f" with {dict(fixed)}" if fixed else ""
+        raise InputError(f"constraints {list(self.texts)} leave nothing to search{where}{reason}")
+
+    @cached_property
+    def _region(self) -> Region:
+        """Where points may lie."""
+        kinds, columns = self._kinds, self.columns
+        limits, counts = self._limits, self.counts
+        parameters = dict(self.parameters)  # which can be pickled
+        return Region(parameters, kinds, columns, self.inequalities, counts, limits)
 
     @cached_property
     def _decoder(self) -> Decoder:
@@ -382,14 +421,16 @@ class Space:
 
     def _violations(self, values: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
         """The text of each constraint, with a number above 0 if values do not meet it."""
-        for constraint, levels in zip(self.inequalities, self._sums, strict=True):
+        for constraint, levels in zip(self.inequalities, self._region.sums, strict=True):
             if levels is None:
                 yield constraint.text, constraint.violation(values)
             else:
-                numbers = {name: self._axes[name].level(values[name]) for name in levels.steps}
+                numbers = {
+                    name: self._region.axes[name].level(values[name]) for name in levels.steps
+                }
                 yield constraint.text, 0.0 if levels.is_met(numbers) else 1.0
-        for curve in self.curves:
-            yield curve.text, curve.violation(values)
+        for each in (*self.curves, *self.counts):
+            yield each.text, each.violation(values)
 
     def _violation(self, values: Mapping[str, Any]) -> float:
         """How far values are from meeting all constraints."""
@@ -421,36 +462,17 @@ class Space:
             held.update(enumerate(coordinates, start=self.columns[name].start))
         return held
 
-    @cached_property
-    def _axes(self) -> dict[str, Axis]:
-        """The axes of all parameters in constraints."""
-        return self._axes_of({})
-
-    @cached_property
-    def _sums(self) -> tuple[Sum | None, ...]:
-        """The constraints over levels, where no real number takes part."""
-        return tuple(sum_of_levels(constraint, self._axes) for constraint in self.inequalities)
-
-    def _axes_of(self, held: Mapping[int, float]) -> dict[str, Axis]:
-        """The axes of all parameters in constraints, some of them held at a coordinate."""
-        return {
-            name: axis_of(self.parameters[name], self.columns[name].start, held)
-            for constraint in self.inequalities
-            for name in constraint.coefficients
-        }
-
-    def _sides(self, held: Mapping[int, float], tight: bool) -> tuple[Array, Array] | None:
-        """The constraints as A x <= b, (k, d) and (k,)."""
-        if not self.inequalities:
-            return None
-        axes = self._axes_of(held)
-        rows = [half_space(c, axes, self.d, tight=tight) for c in self.inequalities]
-        return np.array([a for a, _ in rows]), np.array([b for _, b in rows])
-
 
 def _space(parameters: Mapping[str, Any], constraints: Sequence[Any]) -> Space:
     """A space as it was before pickling."""
     return Space(parameters, constraints=constraints)
+
+
+def _text(constraint: str | AtMost | Callable[[Mapping[str, Any]], float]) -> str:
+    """A constraint as it was written; of a function, its name."""
+    if isinstance(constraint, str):
+        return constraint
+    return constraint.text if isinstance(constraint, AtMost) else Function(constraint).text
 
 
 def _given(name: Any, value: Any) -> Real | Integer | Choice | Plain:

@@ -12,6 +12,10 @@
     [[constraint]]
     expression = "x + y <= 1"
 
+    [[constraint]]
+    at_most = 2                                   # so many of these are not 0
+    of = ["a", "b", "c"]
+
     [objectives]
     yield = "maximize"
 
@@ -25,10 +29,12 @@ import os
 import re
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
 from innerloop.errors import InputError
+from innerloop.space.at_most import AtMost
 from innerloop.space.curves import read as read_constraint
 from innerloop.space.parameters import (
     TYPES,
@@ -42,6 +48,7 @@ from innerloop.space.parameters import (
 )
 
 Parameters = Mapping[str, Real | Integer | Choice | Plain]
+Constraints = Sequence[str | AtMost]
 Made = TypeVar("Made")
 
 _CONSTRAINT, _EXPRESSION = "constraint", "expression"
@@ -51,12 +58,12 @@ _WHERE = re.compile(r" \(at (?:line (\d+), column \d+|end of document)\)\Z")
 _MOST_BYTES = 10_000_000
 
 
-def read(path: str | os.PathLike[str], make: Callable[[Parameters, Sequence[str]], Made]) -> Made:
+def read(path: str | os.PathLike[str], make: Callable[[Parameters, Constraints], Made]) -> Made:
     """What is made of the parameters and the constraints in a file.
 
     Args:
         path: of the file.
-        make: takes parameters by name, and the texts of constraints.
+        make: takes parameters by name, and constraints.
 
     Returns:
         What `make` returns.
@@ -101,13 +108,13 @@ def _text(path: str | os.PathLike[str]) -> str:
 
 
 def loads(
-    text: str, make: Callable[[Parameters, Sequence[str]], Made], source: str = "space.toml"
+    text: str, make: Callable[[Parameters, Constraints], Made], source: str = "space.toml"
 ) -> Made:
     """What is made of the parameters and the constraints in a text; goals in it are left out.
 
     Args:
         text: of a TOML file.
-        make: takes parameters by name, and the texts of constraints.
+        make: takes parameters by name, and constraints.
         source: what the text is called in errors.
 
     Returns:
@@ -115,23 +122,24 @@ def loads(
     """
     lines, tables = _Lines(text, source), _split(_tables(text, source))[0]
     listed = tables.get(_CONSTRAINT)
-    expressions = []
+    constraints: list[str | AtMost] = []
     if isinstance(listed, list):
         del tables[_CONSTRAINT]
-        expressions = [_expression(each, k, lines) for k, each in enumerate(listed)]
+        constraints = [_constraint(each, k, lines) for k, each in enumerate(listed)]
     parameters = {name: _parameter(name, value, lines) for name, value in tables.items()}
-    for k, expression in enumerate(expressions):
-        _at(lines, (_CONSTRAINT, k), read_constraint, expression, parameters)
-    whole = (_CONSTRAINT, 0) if expressions else ()
-    return _at(lines, whole, make, parameters, expressions)
+    for k, each in enumerate(constraints):
+        check = each.check if isinstance(each, AtMost) else partial(read_constraint, each)
+        _at(lines, (_CONSTRAINT, k), check, parameters)
+    whole = (_CONSTRAINT, 0) if constraints else ()
+    return _at(lines, whole, make, parameters, constraints)
 
 
-def dumps(parameters: Parameters, constraints: Sequence[str] = ()) -> str:
+def dumps(parameters: Parameters, constraints: Sequence[str | Mapping[str, Any]] = ()) -> str:
     """The text of which `loads` makes the same parameters, in the same order.
 
     Args:
         parameters: by name.
-        constraints: texts.
+        constraints: texts, and tables of `AtMost.to_dict`.
 
     Returns:
         The text of a TOML file.
@@ -154,7 +162,10 @@ def dumps(parameters: Parameters, constraints: Sequence[str] = ()) -> str:
             blocks.append(f"{_key(name)} = {{ {', '.join(entries)} }}\n")
         else:
             blocks.append("\n".join([f"\n[{_key(name)}]", *entries, ""]))
-    blocks += [f"\n[[{_CONSTRAINT}]]\n{_EXPRESSION} = {_value('', text)}\n" for text in constraints]
+    for each in constraints:
+        table = each if isinstance(each, Mapping) else {_EXPRESSION: each}
+        entries = [f"{key} = {_value('', value)}" for key, value in table.items()]
+        blocks.append("\n".join([f"\n[[{_CONSTRAINT}]]", *entries, ""]))
     return "".join(blocks).lstrip("\n")
 
 
@@ -191,14 +202,19 @@ def _syntax_error(text: str, source: str, error: Exception) -> InputError:
     return InputError(f"{source}, line {line}: not TOML: {reason}")
 
 
-def _expression(table: Any, k: int, lines: _Lines) -> str:
-    """The text of the k-th constraint."""
+def _constraint(table: Any, k: int, lines: _Lines) -> str | AtMost:
+    """The k-th constraint: its text, or how many of which parameters."""
+    place = (_CONSTRAINT, k)
+    if isinstance(table, dict) and set(table) == {"at_most", "of"}:
+        return _at(lines, place, AtMost.from_dict, table)
     if not isinstance(table, dict) or set(table) != {_EXPRESSION}:
         raise lines.error(
-            (_CONSTRAINT, k), f'a constraint takes one key, {_EXPRESSION} = "x + y <= 1"'
+            place,
+            f'a constraint takes one key, {_EXPRESSION} = "x + y <= 1", or two, at_most = 2 and '
+            'of = ["a", "b", "c"]',
         )
     if not isinstance(table[_EXPRESSION], str):
-        raise lines.error((_CONSTRAINT, k), f"{_EXPRESSION} must be text in quotes")
+        raise lines.error(place, f"{_EXPRESSION} must be text in quotes")
     return str(table[_EXPRESSION])
 
 
@@ -219,7 +235,7 @@ def _parameter(name: str, value: Any, lines: _Lines) -> Real | Integer | Choice 
 
 def _key_at_fault(reason: str, table: Mapping[str, Any]) -> str:
     """The key of a table that an error is about; none of them if that is not plain."""
-    known = ("type", "low", "high", "log", "step", "digits", "values")
+    known = ("type", "low", "high", "log", "step", "digits", "at_least", "values")
     unknown = [key for key in table if key not in known]
     first = re.split(r"\W", reason, maxsplit=1)[0]
     return unknown[0] if unknown else first if first in table else ""

@@ -112,16 +112,26 @@ class SpaceModel:
         Returns:
             Those that are finished and in the space, in the same order.
         """
-        known = self._finished
+        known, found = self._finished, list[FinishedTrial]()
         for trial in trials:
-            mark = mark_of(trial)
-            if (trial.number, mark) not in known and trial.state.is_finished():
-                place = None if is_lost(trial) else self.place(trial)
-                outcome = outcome_of(trial, self._goals)
-                finished = place and FinishedTrial(trial.number, place, outcome)
-                known[trial.number, mark] = finished
-        found = (known.get((trial.number, mark_of(trial))) for trial in trials)
-        return [each for each in found if each is not None]
+            key = trial.number, mark_of(trial)
+            if key in known:
+                each = known[key]
+            elif trial.state.is_finished():
+                each = known[key] = self._as_finished(trial)
+            else:
+                continue
+            if each is not None:
+                found.append(each)
+        return found
+
+    def _as_finished(self, trial: FrozenTrial) -> FinishedTrial | None:
+        """A trial that has finished; None if it was lost, or is not in the space."""
+        place = None if is_lost(trial) else self.place(trial)
+        if place is None:
+            return None
+        place = place._replace(trial=replace(place.trial, state="complete"))
+        return FinishedTrial(trial.number, place, outcome_of(trial, self._goals))
 
     def told_in_part(self, trials: Sequence[FrozenTrial]) -> list[FinishedTrial]:
         """Trials that run and have been told some outcomes, where these have names.
@@ -271,10 +281,11 @@ class SpaceModel:
         """
         if len(held) == len(self.distributions):
             return Trial(0, dict(held))
-        states = ["failed" if e.number in taught.failures else "complete" for e in finished]
         told = [
-            replace(each.place.trial, state=state)
-            for each, state in zip(finished, states, strict=True)
+            replace(each.place.trial, state="failed")
+            if each.number in taught.failures
+            else each.place.trial
+            for each in finished
         ]
         proposal = propose(
             1 + others,

@@ -93,7 +93,6 @@ class Loop:
     def run(self) -> None:
         """Go on until there is a reason to stop; no trial of this run stays pending."""
         with self._ending():
-            self._consider()
             while self.stopped is None:
                 if self._interrupts.pressed:
                     raise KeyboardInterrupt
@@ -103,7 +102,9 @@ class Loop:
                 elif time.monotonic() >= self._deadline:
                     self.stopped = "timeout"
                 elif room > 0:
-                    self._start(room)
+                    self._consider()
+                    if self._broken is None:
+                        self._start(room)
                 else:
                     self._collect()
         if self._interrupts.pressed:
@@ -240,16 +241,13 @@ class Loop:
             except Exception as error:
                 reason = self._blame("callback", error)
                 self.stopped = self.stopped or reason
-        if told.state != "cancelled":
-            self._consider()
 
     def _consider(self) -> None:
         """Begin nothing new once what is known is enough."""
-        if self._broken is None and self.stopped is None:
-            try:
-                self._broken = self._enough()
-            except Exception as error:
-                self._broken = self._blame("stop", error)
+        try:
+            self._broken = self._enough()
+        except Exception as error:
+            self._broken = self._blame("stop", error)
 
     def _count_failures(self, told: Trial) -> None:
         """Stop if trials have failed at too many different places in a row."""

@@ -31,7 +31,7 @@ RUNS = {**dict.fromkeys(DRAWS, 50), "branin": 20, "hartmann-3": 20, "hartmann-6"
 LENGTHS = {**{task: 40 * d for task, d in DRAWS.items()}, "branin": 80, "hartmann-3": 100}
 LENGTHS["hartmann-6"] = 160
 RESULTS = Path(__file__).parent / "results" / "stopping.jsonl"
-FIRST_SEED = 1000
+FIRST_SEED = 0
 
 
 def drawn(d: int, seed: int):
@@ -102,6 +102,8 @@ def row(task: str, runs: list[dict]) -> str:
     """A line of the table."""
     ended = [each for each in runs if each["ended"] is not None]
     right = sum(each["regrets"][each["ended"] // Q - 1] <= GAP for each in ended)
+    if not ended:
+        return f"| {task} | {len(runs)} | 0 | | | | |"
     low, middle, high = np.quantile([each["ended"] for each in ended], [0.1, 0.5, 0.9])
     fixed = ""
     if task != "all":

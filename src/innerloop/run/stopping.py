@@ -108,9 +108,10 @@ class NearOptimal(Stop):
 
     by functions drawn from the models that explain the results, whose maxima are searched for
     (`Optimizer.regrets`). A run ends if so few of them have a maximum beyond the gap that, whatever
-    the draws, the chance is below the risk with a confidence of 1 - risk; and if the same could be
-    said without the latest tenth of the results, and without the latest fifth. This is the word of
-    the models: where a function is of a kind that none of them expects, nothing is promised.
+    the draws, the chance is below half the risk with a confidence of 1 - risk; and if the same
+    could be said without the latest tenth of the results, and without the latest fifth. This is the
+    word of the models: where a function is of a kind that none of them expects, nothing is
+    promised.
 
     Args:
         gap: how far from the optimum the best trial may be, in the units of the values.
@@ -161,8 +162,10 @@ def _distances(optimizer: Optimizer, risk: float, gap: float = math.inf) -> Iter
         yield math.inf
         return
     draws = math.ceil(_DRAWS / risk)
-    # So many of the draws may be beyond: one more, and the chance might be above the risk.
-    allowed = int(np.flatnonzero(bdtr(np.arange(draws + 1), draws, risk) <= risk).max(initial=0))
+    # So many of the draws may be beyond: one more, and the chance might be above half of the risk.
+    # The other half is for what the models do not know.
+    unlikely = bdtr(np.arange(draws + 1), draws, 0.5 * risk) <= risk
+    allowed = int(np.flatnonzero(unlikely).max(initial=0))
     for earlier in range(_EARLIER + 1):
         known = _without_latest(optimizer, earlier * latest) if earlier else optimizer
         if gap < math.inf:

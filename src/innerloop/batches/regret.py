@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 
 from innerloop import linalg
+from innerloop.domain.curved import wider
 from innerloop.domain.domain import Domain
 from innerloop.maximizers.bfgs import BFGS
 from innerloop.maximizers.budget import Allowance
@@ -130,8 +131,7 @@ class _OfOwn:
         """Values (R,) and gradients (R, 1, d + 1) at points (R, 1, d + 1)."""
         weights = self._weights[np.rint(X[:, 0, -1] * (len(self._weights) - 1)).astype(np.intp)]
         value, slope = self._posterior.own_products(X[:, 0, :-1], weights)
-        grad = np.concatenate([slope, np.zeros((len(X), 1))], axis=1)
-        return value, grad[:, None]
+        return value, wider(slope)[:, None]
 
 
 def _climbed(functions: _Functions, points: Array, values: Array, domain: Domain) -> Array:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import math
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -23,8 +24,34 @@ _ZERO = Fraction(0)
 _SINGLE = re.compile(r"(?<![<>=!:])=(?!=)")
 
 
+class Restriction(ABC):
+    """What params have to meet."""
+
+    @abstractmethod
+    def violation(self, params: Mapping[str, Any]) -> float:
+        """By how much params go beyond, 0 if by no more than rounding.
+
+        Args:
+            params: values by name.
+
+        Returns:
+            A number that is 0 or more.
+        """
+
+    def is_met(self, params: Mapping[str, Any]) -> bool:
+        """Whether there is no violation.
+
+        Args:
+            params: values by name.
+
+        Returns:
+            Whether there is none.
+        """
+        return self.violation(params) == 0.0
+
+
 @dataclass(frozen=True)
-class Constraint:
+class Constraint(Restriction):
     """The sum of coefficients[name] * value over all names is at most a limit.
 
     Args:
@@ -54,17 +81,6 @@ class Constraint:
             The sum less the limit.
         """
         return float(sum(c * params[name] for name, c in self.coefficients.items()) - self.limit)
-
-    def is_met(self, params: Mapping[str, Any]) -> bool:
-        """Whether the excess is at most 1e-9 of the size of the terms.
-
-        Args:
-            params: values by name.
-
-        Returns:
-            Whether it is.
-        """
-        return self.violation(params) == 0.0
 
     def violation(self, params: Mapping[str, Any]) -> float:
         """The excess in parts of the size of the terms, 0 if it is at most 1e-9 of that.

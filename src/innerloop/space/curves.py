@@ -12,7 +12,14 @@ from typing import Any
 import numpy as np
 
 from innerloop.errors import InputError
-from innerloop.space.constraints import Constraint, NotLinearError, comparisons, parse, refusal
+from innerloop.space.constraints import (
+    Constraint,
+    NotLinearError,
+    Restriction,
+    comparisons,
+    parse,
+    refusal,
+)
 from innerloop.space.expressions import Dual, evaluate, is_deep, names_in
 from innerloop.space.parameters import Choice, Integer, Real
 from innerloop.types import Array
@@ -22,7 +29,7 @@ _TOLERANCE = 1e-9
 
 
 @dataclass(frozen=True)
-class Formula:
+class Formula(Restriction):
     """One formula is at most another one.
 
     Args:
@@ -57,17 +64,6 @@ class Formula:
             size = np.abs(left.value) + np.abs(right.value)
         return Dual(np.where(np.isnan(value), np.inf, value), slope), size
 
-    def is_met(self, params: Mapping[str, Any]) -> bool:
-        """Whether the excess is at most 1e-9 of the size of the sides.
-
-        Args:
-            params: values by name.
-
-        Returns:
-            Whether it is.
-        """
-        return self.violation(params) == 0.0
-
     def violation(self, params: Mapping[str, Any]) -> float:
         """The excess in parts of the size of the sides, 0 if it is at most 1e-9 of that.
 
@@ -85,7 +81,7 @@ class Formula:
 
 
 @dataclass(frozen=True)
-class Function:
+class Function(Restriction):
     """A function of params that may not be above 0.
 
     Args:
@@ -116,17 +112,6 @@ class Function:
                 f"constraint {self.text!r} must return a number, got {returned!r}"
             ) from error
         return np.inf if np.isnan(number) else number
-
-    def is_met(self, params: Mapping[str, Any]) -> bool:
-        """Whether the function is at most 0.
-
-        Args:
-            params: values by name.
-
-        Returns:
-            Whether it is.
-        """
-        return self.violation(params) == 0.0
 
     def violation(self, params: Mapping[str, Any]) -> float:
         """What the function returns, 0 if that is less.

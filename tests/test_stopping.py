@@ -150,6 +150,7 @@ def test_regrets_repeat_and_shrink():
         regrets = optimizer.regrets(64)
         np.testing.assert_array_equal(regrets, optimizer.regrets(64))
         assert regrets.shape == (64,)
+        assert optimizer.regrets(1).shape == (1,)
         assert (regrets >= 0.0).all()
         seen.append(np.median(regrets))
     assert seen[-1] < 1e-3 * seen[0]

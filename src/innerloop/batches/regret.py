@@ -137,15 +137,16 @@ class _OfOwn:
 def _climbed(functions: _Functions, points: Array, values: Array, domain: Domain) -> Array:
     """Where each function is largest, climbed from points (N, d) of large values (S, N): (S, d)."""
     S, d = len(functions.z), domain.d
+    last = max(S - 1, 1)  # the last level of the coordinate that says which function
     first = np.argpartition(-values, _CLIMBS, axis=1)[:, :_CLIMBS]
     starts = np.empty((S * _CLIMBS, 1, d + 1))
     starts[:, 0, :d] = points[first.ravel()]
-    starts[:, 0, d] = np.repeat(np.arange(S), _CLIMBS) / (S - 1)
+    starts[:, 0, d] = np.repeat(np.arange(S), _CLIMBS) / last
     ends = _CLIMB(
         Allowance(_OfOwn(functions)),
         starts,
-        domain.with_levels(S),
+        domain.with_levels(last + 1),
         np.random.default_rng(0),
     ).X[:, 0]
-    _, best = np.unique(np.rint(ends[:, d] * (S - 1)), return_index=True)
+    _, best = np.unique(np.rint(ends[:, d] * last), return_index=True)
     return ends[best, :d]

@@ -171,9 +171,13 @@ class Domain:
 
     @property
     def is_box(self) -> bool:
-        """Whether there are neither linear inequalities, nor other limits, nor conditions."""
-        others = self.curved, self.sparse, self.conditions
-        return self.b.size == 0 and others == (None, None, None)
+        """Whether there are neither linear inequalities nor other limits."""
+        return self.b.size == 0 and self.curved is None and self.sparse is None
+
+    @property
+    def is_product(self) -> bool:
+        """Whether every coordinate may take its values whatever the others are."""
+        return self.is_box and self.conditions is None
 
     @property
     def values(self) -> int:
@@ -404,7 +408,9 @@ class Domain:
         if self.conditions is not None:
             places = self.conditions.begun(queries[query], places, generator)
         return (
-            (query, places, block) if self.is_box else self._allowed(queries, query, places, block)
+            (query, places, block)
+            if self.is_product
+            else self._allowed(queries, query, places, block)
         )
 
     def _allowed(

@@ -42,7 +42,7 @@ class Branches:
         Returns:
             The conditions.
         """
-        found = {n: _needs(n, p.when, kinds) for n, p in kinds.items() if p.when is not None}
+        found = {name: needs_of(name, kinds) for name, p in kinds.items() if p.when is not None}
         order: list[str] = []
         while len(order) < len(found):
             waiting = [name for name in found if name not in order]
@@ -64,7 +64,9 @@ class Branches:
         absent: list[str] = []
         for name, needs in self.needs.items():
             for parent, allowed in needs.items():
-                if parent in absent or values.get(parent, _NONE) not in allowed:
+                # What has a single value need not be told.
+                other = self.kinds[parent].width and values.get(parent, _NONE) not in allowed
+                if parent in absent or other:
                     absent.append(name)
                     break
         return absent
@@ -192,20 +194,18 @@ def place(kinds: Mapping[str, Parameter], values: Mapping[str, Any]) -> list[flo
     return coordinates
 
 
-def _circle(needs: Mapping[str, Mapping[str, Any]], placed: list[str]) -> list[str]:
-    """Names each of which needs the next one, the first one again at the end."""
-    way = [next(name for name in needs if name not in placed)]
-    while way[-1] not in way[:-1]:
-        way.append(next(n for n in needs[way[-1]] if n in needs and n not in placed))
-    return way[way.index(way[-1]) :]
+def needs_of(name: str, kinds: Mapping[str, Parameter]) -> dict[str, tuple[Plain, ...]]:
+    """The needs of a parameter, with values as their own parameters have them.
 
+    Args:
+        name: that of the parameter.
+        kinds: all parameters, by name; a fixed value is a choice of one.
 
-def _needs(
-    name: str, when: Mapping[str, Any], kinds: Mapping[str, Parameter]
-) -> dict[str, tuple[Plain, ...]]:
-    """The needs of a parameter, with values as their own parameters have them."""
+    Returns:
+        Values by name; an `InputError` is raised if there are none such.
+    """
     found: dict[str, tuple[Plain, ...]] = {}
-    for parent, values in when.items():
+    for parent, values in (kinds[name].when or {}).items():
         about = f"parameter {name!r} applies only with values of {parent!r}"
         if parent not in kinds:
             raise InputError(f"{about}, but the names are {list(kinds)}")
@@ -217,3 +217,11 @@ def _needs(
         except InputError as error:
             raise InputError(f"{about}, which has no such value: {error}") from error
     return found
+
+
+def _circle(needs: Mapping[str, Mapping[str, Any]], placed: list[str]) -> list[str]:
+    """Names each of which needs the next one, the first one again at the end."""
+    way = [next(name for name in needs if name not in placed)]
+    while way[-1] not in way[:-1]:
+        way.append(next(n for n in needs[way[-1]] if n in needs and n not in placed))
+    return way[way.index(way[-1]) :]

@@ -510,6 +510,19 @@ class Choice(Parameter):
         return super().to_dict() | {"values": list(self.values)}
 
 
+def kinds_of(parameters: Mapping[str, Any]) -> dict[str, Parameter]:
+    """Parameters of a space, with a choice of one in place of a fixed value.
+
+    Args:
+        parameters: by name, parameters or plain values.
+
+    Returns:
+        Parameters by name.
+    """
+    items = parameters.items()
+    return {n: p if isinstance(p, Parameter) else Choice((p,)) for n, p in items}
+
+
 TYPES: dict[str, type[Real | Integer | Choice]] = {
     "real": Real,
     "integer": Integer,

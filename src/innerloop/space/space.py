@@ -32,6 +32,7 @@ from innerloop.space.parameters import (
     Parameter,
     Plain,
     Real,
+    kinds_of,
     parameter_from,
     plain,
 )
@@ -155,6 +156,18 @@ class Space:
             if violation:
                 raise InputError(f"constraint {text!r} is not met by {values}")
         return values
+
+    def lacking(self, params: Mapping[str, Any]) -> list[str]:
+        """Parameters that vary and apply, but have no value.
+
+        Args:
+            params: values by name, some of which may be of other spaces.
+
+        Returns:
+            Their names.
+        """
+        absent = self.branches.absent(params)
+        return [name for name in self.varying if name not in params and name not in absent]
 
     def encode(self, params: Mapping[str, Any]) -> Array:
         """The point that stands for params.
@@ -349,8 +362,7 @@ class Space:
     @cached_property
     def _kinds(self) -> dict[str, Parameter]:
         """All parameters; a fixed value is a choice of one."""
-        items = self.parameters.items()
-        return {n: p if isinstance(p, Parameter) else Choice((p,)) for n, p in items}
+        return kinds_of(self.parameters)
 
     @cached_property
     def branches(self) -> Branches:

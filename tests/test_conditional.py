@@ -5,12 +5,14 @@ import json
 import math
 
 import numpy as np
+import optuna
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.commands import call
 
 from innerloop import AtMost, Choice, InputError, Integer, Optimizer, Real, Space, minimize
+from innerloop.integrations.optuna import InnerLoopSampler
 from innerloop.report.payload import payload
 from innerloop.report.subject import subject_of
 from innerloop.space import toml
@@ -340,6 +342,32 @@ def test_a_study_on_disk(tmp_path):
     call(tmp_path, "space", "space.toml", "--default", "warm=no")
     back = json.loads(call(tmp_path, "trials", "--format", "json")[0])
     assert [each["params"] for each in back[:8]] == [each["params"] for each in records]
+
+
+def test_in_optuna_what_applies_is_asked_for():
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    network = {name: kind for name, kind in NETWORK.items() if name != "units"}
+    space = Space(network)
+    study = optuna.create_study(sampler=InnerLoopSampler(space=space, seed=0, n_startup_trials=4))
+    study.enqueue_trial({"lr": 0.01})  # which need not apply
+    study.enqueue_trial({"optimizer": "sgd", "lr": 0.01})
+
+    def objective(trial):
+        optimizer = trial.suggest_categorical("optimizer", ["sgd", "adam", "lion"])
+        trial.suggest_int("layers", 1, 3)
+        if optimizer != "adam":
+            trial.suggest_float("momentum", 0.0, 1.0)
+        if optimizer == "sgd":
+            trial.suggest_float("lr", 1e-5, 1e-1, log=True)
+            if trial.suggest_categorical("nesterov", [False, True]):
+                trial.suggest_float("damping", 0.0, 1.0)
+        return float(len(trial.params))
+
+    study.optimize(objective, n_trials=8)
+    assert {"optimizer": "sgd", "lr": 0.01}.items() <= study.trials[1].params.items()
+    chosen = [trial.system_attrs["innerloop:plan"] for trial in study.trials]
+    for trial, plan in zip(study.trials[1:], chosen[1:], strict=True):
+        assert plan.keys() - {"epochs"} == trial.params.keys()
 
 
 def test_placeholders_of_what_does_not_apply_are_empty():

@@ -311,6 +311,7 @@ class SpaceModel:
         number: int,
         *,
         settings: Settings,
+        held: dict[str, Any],
         finished: Sequence[FinishedTrial],
         pending: Sequence[Place],
         started: float,
@@ -320,6 +321,7 @@ class SpaceModel:
         Args:
             number: that of the trial.
             settings: how to choose.
+            held: values that some parameters keep.
             finished: finished trials that lie in the space.
             pending: where trials will be evaluated.
             started: when the ask began, by `time.perf_counter`.
@@ -332,7 +334,8 @@ class SpaceModel:
             1,
             space=self.space,
             settings=settings,
-            domain=self._domain,
+            domain=self.space.domain(held) if held else self._domain,
+            fixed=held,
             everything=self._everything,
             drawn=number,
             told=0,

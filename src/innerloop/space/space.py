@@ -42,6 +42,8 @@ from innerloop.types import Array, Seed
 
 _SOBOL_POINTS = 2**12
 _FILLING = 16
+# Points by which the largest branch is found.
+_BRANCHES = 256
 # A finite space with no more points than this is searched point by point.
 _FEW_POINTS = 4096
 
@@ -99,6 +101,19 @@ class Space:
     def count(self) -> int | None:
         """How many points there are, whether they meet the constraints or not; None if no end."""
         return self.branches.count()
+
+    @cached_property
+    def together(self) -> int:
+        """How many of the parameters that vary apply together, in the largest branch that is met.
+
+        Of so many points at random that a rare branch may not be among them.
+        """
+        number = len(self.varying)
+        if self._conditions is None:
+            return number
+        X = self.sample(_BRANCHES, np.random.default_rng(0))
+        idle = np.sum([~each.applies(X) for each in self._conditions.each], axis=0)
+        return number - int(idle.min())
 
     @cached_property
     def columns(self) -> Mapping[str, slice]:

@@ -43,7 +43,7 @@ def ask(
     else:
         # Outcomes are to be filled in.
         empty = dict.fromkeys(asked.goals.names)
-        show([{"id": r.id, "params": r.params, **empty} for r in records], form)
+        show([{"id": r.id, "params": _params(asked, r), **empty} for r in records], form)
 
 
 def tell(
@@ -179,7 +179,19 @@ def _row(study: StudyView, record: Record, form: Format) -> dict[str, Any]:
         named["feasible"] = record.feasible
     left_out = ("id", "state", "value", "prediction", "certificate", *several)
     rest = {k: each for k, each in row.items() if k not in left_out}
-    return {"id": record.id, "state": record.state, **named, **rest}
+    return {
+        "id": record.id,
+        "state": record.state,
+        **named,
+        **rest,
+        "params": _params(study, record),
+    }
+
+
+def _params(study: StudyView, record: Record) -> dict[str, Any]:
+    """Params with a place for those that do not apply, in the order of the space."""
+    names = () if study.space is None else study.space.names
+    return {name: record.params.get(name) for name in (*names, *record.params)}
 
 
 def studies(storage: options.Storage = STORAGE, form: options.Formatted = Format.table) -> None:

@@ -103,7 +103,7 @@ class Optimizer(History):
             seed=secrets.randbits(32) if seed is None else seed,
             acquisition=acquisition,
             kernel=kernel,
-            initial=default_initial(len(space.varying)) if initial is None else initial,
+            initial=default_initial(space.together) if initial is None else initial,
             expire=expire,
             goals=None if is_usual else goals,
             **search,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -152,13 +153,27 @@ class FittedModel:
     def moved(self, values: dict[str, list[Any]]) -> Array:
         """The best point with some parameters at other values, as many as are given: (n, d).
 
-        In the plane of an equation the others follow, each as little as possible.
+        In the plane of an equation the others follow, each as little as possible. What begins to
+        apply is in the middle of its range.
         """
         count = len(next(iter(values.values())))
         X = np.tile(self.center, (count, 1))
         for name, entries in values.items():
             kind = self.parameters[name]
             X[:, self.space.columns[name]] = [kind.encode(entry) for entry in entries]
+        X = self.domain.held(X)
         if not self.domain.is_flat:
             return X
         return self.domain.followed(X, [self.space.columns[name] for name in values])
+
+    def applying(self, names: Iterable[str]) -> list[str]:
+        """Those of some parameters that apply at the best point."""
+        return [name for name in names if name in self.best.params]
+
+    def applies(self, names: Iterable[str], X: Array) -> NDArray[np.bool_]:
+        """Where all of some parameters apply, of points (n, d): (n,)."""
+        branches, applies = self.space.branches, np.ones(len(X), dtype=bool)
+        for name in names:
+            if name in branches.needs:
+                applies &= branches.condition(name, self.space.columns).applies(X)
+        return applies

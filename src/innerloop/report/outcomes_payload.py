@@ -11,7 +11,7 @@ from innerloop.optimizer.trials import Trial
 from innerloop.report.model import FittedModel
 from innerloop.report.numbers import compact, finite, rounded
 from innerloop.report.outcomes import OutcomesModel, growth
-from innerloop.report.payload import place, short
+from innerloop.report.payload import place, place_in, short
 from innerloop.report.slices import Line, Plane, line_along, planes
 from innerloop.report.subject import Subject
 from innerloop.types import Array
@@ -62,7 +62,7 @@ def _growth(subject: Subject) -> dict[str, Any] | None:
 
 def _next(subject: Subject, trial: Trial) -> dict[str, Any]:
     row: dict[str, Any] = {
-        "params": [place(p, trial.params[name]) for name, p in subject.varied.items()]
+        "params": [place_in(trial, name, p) for name, p in subject.varied.items()]
     }
     if subject.outcomes is not None:
         x = subject.outcomes.first.space.encode(trial.params)[None]
@@ -79,8 +79,9 @@ def _model(subject: Subject, known: OutcomesModel) -> dict[str, Any]:
     complete = [t for t in subject.copy.optimizer.trials if t.state == "complete"]
     X = known.first.space.encode_all([trial.params for trial in complete])
     importance = known.importance()
-    lines = [line_along(known.first, name) for name in importance]
-    maps = planes(known.first, list(importance))
+    shown = known.first.applying(importance)
+    lines = [line_along(known.first, name) for name in shown]
+    maps = planes(known.first, shown)
     drawn = _Drawn(subject, numbers, lines, maps)
     return {
         "importance": [[numbers[n], round(s, 5)] for n, s in importance.items()],

@@ -14,6 +14,7 @@ OFTEN_NARROW = (
     "With few trials, or across steps, it is often too narrow: with 15 trials it held 84 to 98 % "
     "of true values on average."
 )
+LEFT_OUT = "Parameters that do not apply to that trial are left out."
 TIED = (
     "Parameters that an equation ties to those shown cannot stay as they are: they change as "
     "little as they can, all others stay."
@@ -153,6 +154,8 @@ def _effects(subject: Subject) -> _Section:
             "A further choice is the chance that a trial there is within all limits, as the "
             "models see it."
         )
+    if subject.optimizer.space.branches.needs:
+        words.append(LEFT_OUT)
     if subject.optimizer.space.constraints:
         words.append("Lines end where the constraints do not allow more.")
     if subject.is_tied:

@@ -25,7 +25,8 @@ from innerloop.report.outlook import outlook
 from innerloop.report.payload import label, payload
 from innerloop.report.sections import Section, sections
 from innerloop.report.subject import Subject
-from innerloop.space.parameters import Choice, Integer, Real
+from innerloop.space.parameters import Choice, Integer, Parameter, Real
+from innerloop.space.when import When
 
 _STYLES = ("page.css", "controls.css", "figures.css", "tables.css", "media.css")
 _SCRIPTS = (
@@ -124,7 +125,7 @@ def _section(section: Section) -> str:
 
 def _space(subject: Subject) -> str:
     """What is searched: parameters, their ranges, and constraints."""
-    rows = [(name, _range(parameter)) for name, parameter in subject.varied.items()]
+    rows = [(name, _range(p) + _where(p)) for name, p in subject.varied.items()]
     rows += [(name, f"fixed at {_plain(value)}") for name, value in subject.fixed.items()]
     rows += [("constraint", each) for each in subject.optimizer.space.texts]
     if not subject.goals.is_plain:
@@ -134,6 +135,11 @@ def _space(subject: Subject) -> str:
         ]
     items = "".join(f"<div><dt>{text(k)}</dt><dd>{text(v)}</dd></div>" for k, v in rows)
     return f'<section id="space"><h2>What is searched</h2><dl class="space">{items}</dl></section>'
+
+
+def _where(parameter: Parameter) -> str:
+    """Where a parameter applies, if that is not everywhere."""
+    return f"; where {parameter.when.text}" if isinstance(parameter.when, When) else ""
 
 
 def _range(parameter: Real | Integer | Choice) -> str:
@@ -197,7 +203,7 @@ def _best(subject: Subject) -> str:
         )
     if not subject.goals.is_plain:
         words += f"; the best within all limits, with {others(subject, best)}"
-    params = {**{n: best.params[n] for n in subject.varied}, **subject.fixed}
+    params = {**{n: best.params[n] for n in subject.varied if n in best.params}, **subject.fixed}
     entries = "".join(
         f'<div><dt>{text(name)}</dt><dd title="{text(label(value))}">{text(_plain(value))}'
         f"{'<small>fixed</small>' if name in subject.fixed else ''}</dd></div>"

@@ -66,6 +66,11 @@ def place(parameter: Parameter, value: Any) -> Any:
     return rounded(value, 8) if isinstance(value, float) else value
 
 
+def place_in(trial: Trial, name: str, parameter: Parameter) -> Any:
+    """The place of what a trial has of a parameter; None if that does not apply."""
+    return place(parameter, trial.params[name]) if name in trial.params else None
+
+
 def _columns(subject: Subject, errors: _Errors) -> dict[str, list[Any]]:
     """Trials, one list for each of their properties; times in seconds since the first one."""
     trials, start = subject.shown, min(subject.times(), default=0.0)
@@ -79,7 +84,7 @@ def _columns(subject: Subject, errors: _Errors) -> dict[str, list[Any]]:
         "sd": [None if p is None else short(p.sd) for p in predictions],
         "error": [errors.number(trial) for trial in trials],
         "params": [
-            [place(parameter, trial.params[name]) for trial in trials]
+            [place_in(trial, name, parameter) for trial in trials]
             for name, parameter in subject.varied.items()
         ],
     }
@@ -118,7 +123,7 @@ class _Errors:
 
 def _next(subject: Subject, trial: Trial) -> dict[str, Any]:
     row: dict[str, Any] = {
-        "params": [place(p, trial.params[name]) for name, p in subject.varied.items()]
+        "params": [place_in(trial, name, p) for name, p in subject.varied.items()]
     }
     if subject.model is not None:
         x = subject.model.space.encode(trial.params)[None]
@@ -131,11 +136,12 @@ def _next(subject: Subject, trial: Trial) -> dict[str, Any]:
 def _model(subject: Subject, model: FittedModel) -> dict[str, Any]:
     numbers = {name: k for k, name in enumerate(subject.varied)}
     complete = [t for t in subject.copy.optimizer.trials if t.state == "complete"]
+    drawn = maps(model)
     squares = model.offsets(model.space.encode_all([trial.params for trial in complete]))
     return {
         "importance": [[numbers[n], round(s, 5)] for n, s in model.importance().items()],
-        "slices": [_slice(model, numbers, each) for each in slices(model)],
-        "maps": [_map(numbers, each) for each in maps(model)],
+        "slices": [_slice(model, numbers, each, alone=not drawn) for each in slices(model)],
+        "maps": [_map(numbers, each) for each in drawn],
         "promise": _promise(subject, model),
         # Which trials are shown as dots, and how far from the best point along each parameter.
         "shown": [subject.copy.kept[trial.id] for trial in complete],
@@ -149,7 +155,9 @@ def _promise(subject: Subject, model: FittedModel) -> float:
     return float(model.improvement(X).max()) if len(X) else 0.0
 
 
-def _slice(model: FittedModel, numbers: dict[str, int], each: Slice) -> dict[str, Any]:
+def _slice(
+    model: FittedModel, numbers: dict[str, int], each: Slice, *, alone: bool
+) -> dict[str, Any]:
     parameter = model.parameters[each.name]
     return {
         "parameter": numbers[each.name],
@@ -157,7 +165,7 @@ def _slice(model: FittedModel, numbers: dict[str, int], each: Slice) -> dict[str
         "mean": compact(each.expected.mean),
         "low": compact(each.expected.low),
         "high": compact(each.expected.high),
-        "improvement": compact(each.improvement) if len(numbers) == 1 else None,
+        "improvement": compact(each.improvement) if alone else None,
     }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from innerloop.report.outcomes_sections import OFTEN_NARROW, TIED, sections_of_outcomes
+from innerloop.report.outcomes_sections import LEFT_OUT, OFTEN_NARROW, TIED, sections_of_outcomes
 from innerloop.report.subject import Subject
 
 
@@ -92,6 +92,8 @@ def _effects(subject: Subject) -> Section:
         f"deviations of the model). {OFTEN_NARROW} Dots are trials: they differ from the slice in "
         "the other parameters, the fainter the more, so they need not lie on the line.",
     ]
+    if subject.optimizer.space.branches.needs:
+        words.append(LEFT_OUT)
     if subject.optimizer.space.constraints:
         words.append("Lines end where the constraints do not allow more.")
     if subject.is_tied:

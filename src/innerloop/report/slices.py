@@ -70,8 +70,8 @@ class Map(NamedTuple):
 
 
 def slices(model: FittedModel) -> list[Slice]:
-    """One for each parameter that varies, the most important first."""
-    lines = [line_along(model, name) for name in model.importance()]
+    """One for each parameter that varies and applies at the best, the most important first."""
+    lines = [line_along(model, name) for name in model.applying(model.importance())]
     return [
         Slice(each.name, each.values, model.expected(each.X), model.improvement(each.X))
         for each in lines
@@ -80,7 +80,7 @@ def slices(model: FittedModel) -> list[Slice]:
 
 def maps(model: FittedModel) -> list[Map]:
     """All pairs of the most important parameters; numbers come before categories."""
-    return [_map(model, plane) for plane in planes(model, list(model.importance()))]
+    return [_map(model, plane) for plane in planes(model, model.applying(model.importance()))]
 
 
 def planes(model: FittedModel, names: Sequence[str]) -> list[Plane]:
@@ -168,7 +168,7 @@ def _plane(model: FittedModel, x: str, y: str) -> Plane:
     if reals and model.domain.ends_at_sides:
         sides = _sides(model, x, y)
     else:
-        outside = ~model.feasible(X)
+        outside = ~(model.feasible(X) & model.applies((x, y), X))
     return Plane(x, y, X, (len(up), len(across)), sides, outside)
 
 

@@ -155,10 +155,13 @@ def params_of(chosen: Mapping[str, Any], space: Space | None) -> dict[str, Any]:
     Returns:
         The values, with those that the space fixes; else what was chosen, as it is.
     """
-    if space is None or not set(varied(space)) <= set(chosen):
+    if space is None or space.lacking(chosen):
         return dict(chosen)
     params: dict[str, Any] = {}
+    absent = space.branches.absent(chosen)
     for name, parameter in space.parameters.items():
+        if name in absent:
+            continue
         if not isinstance(parameter, Parameter):
             params[name] = chosen.get(name, parameter)  # it may have been something else once
         elif parameter.width:
@@ -169,18 +172,6 @@ def params_of(chosen: Mapping[str, Any], space: Space | None) -> dict[str, Any]:
         else:
             params[name] = parameter.decode(())
     return params
-
-
-def varied(space: Space) -> list[str]:
-    """Names of the parameters that have two values or more.
-
-    Args:
-        space: any space.
-
-    Returns:
-        The names, in order.
-    """
-    return [n for n, p in space.parameters.items() if isinstance(p, Parameter) and p.width]
 
 
 def _utc(moment: datetime.datetime | None) -> str | None:

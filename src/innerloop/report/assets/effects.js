@@ -50,7 +50,10 @@ function effect(width, slice, y, view, ringed) {
     return Math.min(Math.max(place, box.top - 9), box.bottom + 9);
   };
   const column = new Map(slice.x.map((value, k) => [value, k]));
-  const left = value => (!isChoice ? px(value) : column.has(value) ? px(column.get(value)) : null);
+  const left = value => {
+    if (value === null) return null;
+    return !isChoice ? px(value) : column.has(value) ? px(column.get(value)) : null;
+  };
   const at = slice.x.map(left);
   const line = at.map((x, k) => [x, top(slice.mean[k])]);
   const high = at.map((x, k) => [x, top(slice.high[k])]);

@@ -72,7 +72,11 @@ function parallel(drawing, ids) {
   const step = (stacked ? height - 46 : width - 2 * side) / Math.max(axes.length - 1, 1);
   const across = axes.map((_, k) => side + k * step);
   const places = axes.map(along);
-  const pointOf = (id, k) => (stacked ? [places[k](id), across[k]] : [across[k], places[k](id)]);
+  const hasPlace = (id, k) => axes[k].value(id) !== null;
+  const pointOf = (id, k) => {
+    if (!hasPlace(id, k)) return null;
+    return stacked ? [places[k](id), across[k]] : [across[k], places[k](id)];
+  };
 
   const canvas = html("canvas", { "aria-hidden": "true" });
   const fine = Math.min(window.devicePixelRatio || 1, 2);
@@ -89,7 +93,11 @@ function parallel(drawing, ids) {
     pen.lineWidth = 0.9 + 0.7 * good;
     pen.strokeStyle = `rgb(${colour(0.18 + 0.82 * good)})`;
     pen.beginPath();
-    axes.forEach((_, k) => pen.lineTo(...pointOf(id, k)));
+    axes.forEach((_, k) => {
+      const point = pointOf(id, k);
+      if (point && (k === 0 || hasPlace(id, k - 1))) pen.lineTo(...point);
+      else if (point) pen.moveTo(...point);
+    });
     pen.stroke();
   }
   const root = svg("svg", {
@@ -100,7 +108,7 @@ function parallel(drawing, ids) {
     "aria-label": `Parameters and values of ${ids.length} trials`,
   });
   axes.forEach((axis, k) => root.append(...axisMarks(axis, across[k], start, end, step, stacked)));
-  const line = id => polyline(axes.map((_, k) => pointOf(id, k)));
+  const line = id => gappedLine(axes.map((_, k) => pointOf(id, k)));
   root.append(svg("path", { class: "best-line", d: data.best === null ? "" : line(data.best) }));
   const pointed = svg("path", { class: "pointed" });
   root.append(pointed);
@@ -112,7 +120,7 @@ function parallel(drawing, ids) {
     const t = Math.min(Math.max((u - across[k]) / step, 0), 1);
     let found = null;
     let least = 12;
-    for (const id of ids) {
+    for (const id of ids.filter(id => hasPlace(id, k) && hasPlace(id, k + 1))) {
       const gap = Math.abs((1 - t) * places[k](id) + t * places[k + 1](id) - v);
       if (gap <= least) [found, least] = [id, gap];
     }

@@ -102,6 +102,8 @@ function parameterScale(parameter, roomy = true) {
   return linear(...(roomy ? padded(low, high, 0.03) : [low, high]), { whole: kind === "integer" });
 }
 
+// Parameters that do not apply have no value.
 function parameterText(parameter, value) {
+  if (value === null) return "–";
   return parameter.kind === "choice" ? parameter.values[value] : number(value);
 }

@@ -17,7 +17,10 @@ LAYERS = [
     "errors",
     "types",
     "atomic",
+    "optional",
+    "columns",
     "checks",
+    "frames",
     "linalg",
     "sobol",
     "domain",
@@ -27,10 +30,12 @@ LAYERS = [
     "batches",
     "space",
     "optimizer",
+    "insight",
     "run",
     "integrations",
     "studies",
     "report",
+    "plot",
     "cli",
 ]
 MOST_FRAMES, MOST_FILES = 14, 9

@@ -26,9 +26,15 @@ if TYPE_CHECKING:
     from innerloop.batches.suggest import Batch, suggest
     from innerloop.domain.discrete import OneHot, Ordinal
     from innerloop.domain.domain import Domain, make_domain
-    from innerloop.errors import InnerLoopError, InputError, NumericalError
+    from innerloop.errors import (
+        InnerLoopError,
+        InputError,
+        MissingPackageError,
+        NumericalError,
+    )
     from innerloop.maximizers.budget import Budget
     from innerloop.optimizer.changes import Change
+    from innerloop.optimizer.importances import Importances
     from innerloop.optimizer.optimizer import Optimizer
     from innerloop.optimizer.trials import Certificate, Forecast, Prediction, Trial
     from innerloop.run.optimize import maximize, minimize, optimize
@@ -64,6 +70,7 @@ __all__ = [
     "Gain",
     "GaussianProcess",
     "HypervolumeImprovement",
+    "Importances",
     "Incremental",
     "InnerLoopError",
     "InputError",
@@ -73,6 +80,7 @@ __all__ = [
     "KnowledgeGradient",
     "Matern32",
     "Matern52",
+    "MissingPackageError",
     "NearOptimal",
     "NoisyExpectedImprovement",
     "NumericalError",
@@ -128,9 +136,10 @@ _MODULES = {
     "batches.suggest": ("Batch", "suggest"),
     "domain.discrete": ("OneHot", "Ordinal"),
     "domain.domain": ("Domain", "make_domain"),
-    "errors": ("InnerLoopError", "InputError", "NumericalError"),
+    "errors": ("InnerLoopError", "InputError", "MissingPackageError", "NumericalError"),
     "maximizers.budget": ("Budget",),
     "optimizer.changes": ("Change",),
+    "optimizer.importances": ("Importances",),
     "optimizer.optimizer": ("Optimizer",),
     "optimizer.trials": ("Certificate", "Forecast", "Prediction", "Trial"),
     "run.optimize": ("maximize", "minimize", "optimize"),

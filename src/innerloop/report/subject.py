@@ -10,11 +10,11 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from innerloop.errors import InnerLoopError
+from innerloop.insight.model import FittedModel
+from innerloop.insight.outcomes import OutcomesModel
 from innerloop.optimizer.goals import DIRECTIONS, Goals
 from innerloop.optimizer.optimizer import Optimizer
 from innerloop.optimizer.trials import Certificate, Trial, point_of, tried
-from innerloop.report.model import FittedModel
-from innerloop.report.outcomes import OutcomesModel
 from innerloop.report.thinned_copy import Copy, copy_of
 from innerloop.space.parameters import Choice, Integer, Parameter, Plain, Real
 from innerloop.types import Array

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from innerloop.report.model import Expected, FittedModel
+from innerloop.insight.model import Expected, FittedModel
 from innerloop.space.parameters import Choice, Parameter, Real
 from innerloop.types import Array
 
@@ -71,7 +71,7 @@ class Map(NamedTuple):
 
 def slices(model: FittedModel) -> list[Slice]:
     """One for each parameter that varies, the most important first."""
-    lines = [line_along(model, name) for name in model.importance()]
+    lines = [line_along(model, name) for name in model.ordered]
     return [
         Slice(each.name, each.values, model.expected(each.X), model.improvement(each.X))
         for each in lines
@@ -80,7 +80,7 @@ def slices(model: FittedModel) -> list[Slice]:
 
 def maps(model: FittedModel) -> list[Map]:
     """All pairs of the most important parameters; numbers come before categories."""
-    return [_map(model, plane) for plane in planes(model, list(model.importance()))]
+    return [_map(model, plane) for plane in planes(model, model.ordered)]
 
 
 def planes(model: FittedModel, names: Sequence[str]) -> list[Plane]:

@@ -9,11 +9,11 @@ from typing import NamedTuple
 import numpy as np
 
 from innerloop.acquisition.boxes import above, cut
+from innerloop.insight.model import FittedModel
 from innerloop.optimizer.goals import Goals
 from innerloop.optimizer.models import SeveralOutcomes
 from innerloop.optimizer.optimizer import Optimizer
 from innerloop.optimizer.trials import Trial
-from innerloop.report.model import FittedModel
 from innerloop.types import Array
 
 
@@ -63,11 +63,12 @@ class OutcomesModel:
         """The chance that outcomes at points (n, d) are within all limits: (n,)."""
         return self.learned.chance_of_feasibility(X)
 
-    def importance(self) -> dict[str, float]:
-        """Shares of parameters on average over outcomes; largest first."""
-        shares = [model.importance() for model in self.models.values()]
-        mean = {name: float(np.mean([each[name] for each in shares])) for name in shares[0]}
-        return dict(sorted(mean.items(), key=lambda item: -item[1]))
+    @property
+    def ordered(self) -> list[str]:
+        """Names of parameters that vary, the first that matters most on average over outcomes."""
+        known = [each.importance for each in self.models.values() if each.importance]
+        names = list(self.first.parameters)
+        return sorted(names, key=lambda name: -sum(shares[name] for shares in known))
 
 
 class Growth(NamedTuple):

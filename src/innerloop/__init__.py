@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from innerloop import plot as plot
     from innerloop.acquisition.draws import FreshDraws, iid_normal, sobol_normal
     from innerloop.acquisition.entropy_search import EntropySearch
     from innerloop.acquisition.joint import Joint, expected_utility
@@ -154,10 +155,14 @@ _MODULES = {
     "surrogate.kernels": ("Kernel", "Matern32", "Matern52", "SquaredExponential"),
     "surrogate.priors": ("Priors",),
 }
+# Packages that are used by their own name, `innerloop.plot.convergence`, and import more.
+_PACKAGES = ("plot",)
 _HOME = {name: module for module, names in _MODULES.items() for name in names}
 
 
 def __getattr__(name: str) -> object:
+    if name in _PACKAGES:
+        return import_module(f"innerloop.{name}")
     if name not in _HOME:
         raise AttributeError(f"module 'innerloop' has no attribute {name!r}")
     value = getattr(import_module(f"innerloop.{_HOME[name]}"), name)
@@ -166,4 +171,4 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    return [*__all__, "__version__"]
+    return [*__all__, *_PACKAGES, "__version__"]

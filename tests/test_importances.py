@@ -53,11 +53,11 @@ def by_force(optimizer: il.Optimizer, d: int, size: int) -> tuple[np.ndarray, np
     return np.array(first), np.array(total)
 
 
-@pytest.mark.parametrize(("f", "d", "n"), [(ishigami, 3, 80), (hartmann, 6, 60)])
+@pytest.mark.parametrize(("f", "d", "n"), [(ishigami, 3, 80), (hartmann, 6, 140)])
 def test_importances_equal_brute_force(f, d, n):
     optimizer = told(cube(d), f, n)
     found = optimizer.importances()
-    first, total = by_force(optimizer, d, 2**15)
+    first, total = by_force(optimizer, d, 2**14)
     names = optimizer.space.names
     assert [found[name] for name in names] == pytest.approx(total, abs=0.02)
     assert [found.first[name] for name in names] == pytest.approx(first, abs=0.02)
@@ -67,7 +67,7 @@ def test_importances_equal_brute_force(f, d, n):
 
 
 def test_importances_approach_those_of_the_function():
-    found = told(cube(3), ishigami, 300).importances()
+    found = told(cube(3), ishigami, 250).importances()
     # Known in closed form (Saltelli et al. 2000, for a = 7 and b = 0.1).
     assert [found[f"x{i}"] for i in range(3)] == pytest.approx([0.558, 0.442, 0.244], abs=0.03)
     assert [found.first[f"x{i}"] for i in range(3)] == pytest.approx([0.314, 0.442, 0.0], abs=0.03)

@@ -131,7 +131,9 @@ def test_the_best_so_far_is_that_of_trials_that_count():
 
 
 def test_the_hypervolume_ends_where_the_optimizer_says():
-    optimizer = several()
+    optimizer = several().with_trials(several().trials)
+    beyond = {"cost": -9.0, "yield": 9.0, "heat": 0.0}
+    optimizer.add({"x": 2.0, "y": 0.0}, beyond)  # not in the space: it does not count
     volumes = line(il.plot.convergence(optimizer), "hypervolume")[1]
     assert (np.diff(volumes) >= 0.0).all()
     assert volumes[-1] == pytest.approx(optimizer.hypervolume())

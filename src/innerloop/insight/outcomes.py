@@ -30,7 +30,8 @@ class OutcomesModel:
     @staticmethod
     def of(optimizer: Optimizer) -> OutcomesModel | None:
         """What has been learned, once there is a complete trial."""
-        complete = [trial for trial in optimizer.trials if trial.state == "complete"]
+        trials = optimizer.trials
+        complete = [t for t in trials if t.state == "complete" and t.outside is None]
         learned = optimizer.several_outcomes if complete else None
         if learned is None:
             return None
@@ -90,7 +91,7 @@ def growth(optimizer: Optimizer) -> Growth:
         reference = goals.reference_of(goals.wanted(optimizer.front), goals.wanted(complete))
         boxes, total, volumes = above(reference)[None], 0.0, []
         for trial, point in zip(complete, goals.wanted(complete), strict=True):
-            if goals.feasible(trial, trials):
+            if trial.outside is None and goals.feasible(trial, trials):
                 inside = np.minimum(point, boxes[0, :, 1]) - boxes[0, :, 0]
                 total += float(np.maximum(inside, 0.0).prod(axis=1).sum())
                 boxes = cut(boxes, point[None])

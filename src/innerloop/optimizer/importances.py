@@ -38,10 +38,10 @@ _MOST_EVALUATIONS, _MOST_PRODUCTS = 2**18, 2e10
 # Constraints that are functions take most of a millisecond for a point.
 _POINTS_FOR_FUNCTIONS = 32
 # Left-out results have to be explained to this share, and to more if they are few: by 1 / sqrt(n).
-# Models of noise come up to that by chance, and shares are wrong by 0.3 and more below it.
-_SKILL = 0.5
+# Models of noise come up to that by chance, and below it shares were wrong by 0.3 and more.
+_SKILL = 0.6
 # Means that differ by less than this share of their size differ by rounding errors.
-_ROUNDING = 1e-9
+_ROUNDING = 1e-13
 # Points are grouped so finely by their value of a parameter; and other values are drawn so often
 # until one meets the constraints.
 _GROUPS, _TRIES = 32, 32
@@ -62,8 +62,7 @@ class Importances(Mapping[str, float]):
         total: total shares; None if parameters cannot change one by one.
         errors: standard errors of the shares that the mapping gives, as they were computed.
         explained: what share of what results differ by the model explains when each is left out in
-            turn: the less, the more wrong it may be itself. Where 90 % were explained, shares were
-            those of the function up to 0.05 or so, with 70 % up to 0.2.
+            turn: the less, the more wrong it may be itself.
     """
 
     first: Mapping[str, float]
@@ -125,14 +124,14 @@ def importances(space: Space, outputs: Outputs, posterior: Posterior) -> Importa
     found = _found(space, lambda X: _means(outputs, posterior, X), _most(outputs, posterior))
     if found is None:
         raise InputError("no parameter matters: the model expects the same value everywhere")
-    names = np.array(list(space.varying))
+    names = list(space.varying)
     first, shown = (np.clip(each.mean(axis=0), 0.0, 1.0) for each in (found.first, found.shown))
     order = np.argsort(-shown, kind="stable")
 
     def by_name(shares: Array) -> dict[str, float]:
-        return dict(zip(names[order].tolist(), shares[order].tolist(), strict=True))
+        return {names[k]: float(shares[k]) for k in order}
 
-    total = None if found.shown is found.first else by_name(shown)
+    total = None if np.isnan(found.total).any() else by_name(shown)
     return Importances(by_name(first), total, by_name(found.errors), explained)
 
 

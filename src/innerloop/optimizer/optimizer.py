@@ -259,11 +259,7 @@ class Optimizer(History):
             limits are met.
         """
         x = self.space.encode(self.space.check(params))[None]
-        if not self._complete():
-            raise InputError("nothing has been learned: no trial has been told a value yet")
-        model = self._one_outcome() if self.goals.is_plain else self._several_outcomes()
-        if model is None:
-            raise InputError("nothing has been learned: some outcome has not been told yet")
+        model = self._taught()
         expected = model.predictions(x)[0]
         if isinstance(expected, Prediction):
             return expected
@@ -286,7 +282,11 @@ class Optimizer(History):
         """
         name = self.goals.names[0] if outcome is None else outcome
         checks.one_of("outcome", name, self.goals.names)
-        results, learned = self._explained(name)
+        model = self._taught()
+        if isinstance(model, OneOutcome):
+            results, learned = model.results, model.learned
+        else:
+            results, learned = model.results[name], model.learned[name]
         with linalg.one_blas_thread():
             return importances(self.space, learned.outputs, learned.posterior(results))
 
@@ -481,16 +481,14 @@ class Optimizer(History):
         model = cast(OneOutcome, self._latest[1])
         return replace(model, results=model.results._replace(failed=self._rows("failed")))
 
-    def _explained(self, name: str) -> tuple[Results, Learned]:
-        """The results of an outcome and what they teach, or an error if there are none."""
+    def _taught(self) -> OneOutcome | SeveralOutcomes:
+        """What the results teach, or an error if there are none."""
         if not self._complete():
             raise InputError("nothing has been learned: no trial has been told a value yet")
         model = self._one_outcome() if self.goals.is_plain else self._several_outcomes()
         if model is None:
             raise InputError("nothing has been learned: some outcome has not been told yet")
-        if isinstance(model, OneOutcome):
-            return model.results, model.learned
-        return model.results[name], model.learned[name]
+        return model
 
     def _several_outcomes(self) -> SeveralOutcomes | None:
         """The same for several outcomes; None as long as some outcome has not been told."""

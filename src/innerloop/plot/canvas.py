@@ -104,7 +104,7 @@ def along(ax: Axes, which: str, parameter: Parameter, name: str) -> None:
     room = 0.5 * parameter.step if isinstance(parameter, Integer) else 0.02 * (high - low)
     limits(low - room, high + room)
     if isinstance(parameter, Integer):
-        axis.set_major_locator(matplotlib("ticker").MaxNLocator(integer=True))
+        axis.set_major_locator(matplotlib("ticker").MaxNLocator(integer=True, min_n_ticks=1))
 
 
 def slant(ax: Axes) -> None:

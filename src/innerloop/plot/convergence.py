@@ -49,7 +49,7 @@ def convergence(source: Source, *, outcome: str | None = None, ax: Axes | None =
     mark_failed(ax, np.array([t.id for t in trials if t.state in ("failed", "expired")], float))
     ax.set_xlabel("trial")
     ax.set_xlim(-0.5 - 0.02 * len(trials), len(trials) - 0.5 + 0.02 * len(trials))
-    ax.xaxis.set_major_locator(matplotlib("ticker").MaxNLocator(integer=True))
+    ax.xaxis.set_major_locator(matplotlib("ticker").MaxNLocator(integer=True, min_n_ticks=1))
     legend(ax)
     return ax
 
@@ -77,11 +77,14 @@ def _values(ax: Axes, optimizer: Optimizer, name: str) -> None:
             )
     if name in goals.objectives:
         best = best_so_far(trials, goals, name)
-        ax.step(ids, best, where="post", color="C1", label="best so far")
+        if np.isfinite(best).any():
+            ax.step(ids, best, where="post", color="C1", label="best so far")
     for limit in (each.limit(trials) for each in goals.constraints if each.name == name):
         if limit is not None:
             ax.axhline(limit, color=ink(ax), linestyle="--", linewidth=1.0, label="limit")
     ax.set_ylabel(text(name))
+    if not np.isfinite(values).any():
+        ax.set_yticks([])
     _scale(ax, values[np.isfinite(values)])
 
 

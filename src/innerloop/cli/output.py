@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from innerloop.cli.options import Format
+from innerloop.columns import flat, titles
 
 # Controls, marks that turn the direction of text, halves of characters, ends of lines.
 _OBEYED = ("Cc", "Cf", "Cs", "Zl", "Zp")
@@ -35,15 +36,15 @@ def show(items: Sequence[Mapping[str, Any]], form: Format, columns: Sequence[str
         # JSON in ASCII leaves out all that a terminal would obey but one.
         print(json.dumps(list(items), indent=1).replace("\x7f", "\\u007f"))
         return
-    flat = [_flat(item) for item in items]
-    names = list(dict.fromkeys(name for item in flat for name in item))
+    rows = [flat(item) for item in items]
+    names = list(dict.fromkeys(name for item in rows for name in item))
     names = names or [(name,) for name in columns]
     if form is Format.csv:
-        print(_csv_line(_titles(names)))
-        for item in flat:
+        print(_csv_line(titles(names)))
+        for item in rows:
             print(_csv_line([item.get(name) for name in names]))
     else:
-        _table(_titles(names), [[cell(item.get(name)) for name in names] for item in flat])
+        _table(titles(names), [[cell(item.get(name)) for name in names] for item in rows])
 
 
 def safe(text: str) -> str:
@@ -81,23 +82,6 @@ def _spelt(character: str) -> str:
     return character.encode("unicode_escape").decode("ascii")
 
 
-def _flat(item: Mapping[str, Any]) -> dict[tuple[str, ...], Any]:
-    """Items with params have a column for each of them."""
-    flat: dict[tuple[str, ...], Any] = {}
-    for key, value in item.items():
-        if isinstance(value, Mapping):
-            flat.update({(key, name): each for name, each in value.items()})
-        else:
-            flat[(key,)] = value
-    return flat
-
-
-def _titles(names: Sequence[tuple[str, ...]]) -> list[str]:
-    """Titles of columns: params that are called like another column say that they are params."""
-    own = {name[0] for name in names if len(name) == 1}
-    return [".".join(name) if name[-1] in own else name[-1] for name in names]
-
-
 def _csv_line(values: Sequence[Any]) -> str:
     """A row; cells with any kind of end of line in them are in quotes."""
     text = io.StringIO()
@@ -106,9 +90,9 @@ def _csv_line(values: Sequence[Any]) -> str:
     return safe(line) if sys.stdout.isatty() else line
 
 
-def _table(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    lines = [[safe(_last_line(text)) for text in row] for row in (titles, *rows)]
-    widths = [max(len(line[k]) for line in lines) for k in range(len(titles))]
+def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    lines = [[safe(_last_line(text)) for text in row] for row in (heads, *rows)]
+    widths = [max(len(line[k]) for line in lines) for k in range(len(heads))]
     for line in lines:
         padded = (text.ljust(width) for text, width in zip(line, widths, strict=True))
         print("  ".join(padded).rstrip())

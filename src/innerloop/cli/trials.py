@@ -170,22 +170,13 @@ def _rows(study: StudyView, records: Sequence[Record], form: Format) -> list[dic
 
 
 def _row(study: StudyView, record: Record, form: Format) -> dict[str, Any]:
+    if form is not Format.json:
+        from innerloop.studies.records import row_of_record
+
+        return {**row_of_record(record, study.goals), "params": _params(study, record)}
     several = ("outcomes", "noise_sds", "feasible", "predictions")
-    row, goals = record.to_dict(), study.goals
-    if form is Format.json:
-        return {k: each for k, each in row.items() if not (goals.is_plain and k in several)}
-    named = {name: record.outcomes.get(name) for name in goals.names}
-    if goals.constraints:
-        named["feasible"] = record.feasible
-    left_out = ("id", "state", "value", "prediction", "certificate", *several)
-    rest = {k: each for k, each in row.items() if k not in left_out}
-    return {
-        "id": record.id,
-        "state": record.state,
-        **named,
-        **rest,
-        "params": _params(study, record),
-    }
+    is_plain = study.goals.is_plain
+    return {k: v for k, v in record.to_dict().items() if not (is_plain and k in several)}
 
 
 def _params(study: StudyView, record: Record) -> dict[str, Any]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from innerloop.insight.model import FittedModel
+from innerloop.insight.slices import Map, Slice, maps, slices
 from innerloop.optimizer.trials import STATES, Trial
-from innerloop.report.model import FittedModel
 from innerloop.report.numbers import compact, finite, rounded
-from innerloop.report.slices import Map, Slice, maps, slices
 from innerloop.report.subject import Subject, thinned
 from innerloop.space.parameters import Choice, Integer, Parameter, Real
 
@@ -139,7 +139,8 @@ def _model(subject: Subject, model: FittedModel) -> dict[str, Any]:
     drawn = maps(model)
     squares = model.offsets(model.space.encode_all([trial.params for trial in complete]))
     return {
-        "importance": [[numbers[n], round(s, 5)] for n, s in model.importance().items()],
+        "order": [numbers[name] for name in model.ordered],
+        "importance": [[numbers[n], round(s, 5)] for n, s in model.importance.items()],
         "slices": [_slice(model, numbers, each, alone=not drawn) for each in slices(model)],
         "maps": [_map(numbers, each) for each in drawn],
         "promise": _promise(subject, model),

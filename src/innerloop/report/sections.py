@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from innerloop.report.outcomes_sections import LEFT_OUT, OFTEN_NARROW, TIED, sections_of_outcomes
+from innerloop.report.outcomes_sections import (
+    LEFT_OUT,
+    MATTERS,
+    OFTEN_NARROW,
+    TIED,
+    sections_of_outcomes,
+)
 from innerloop.report.subject import Subject
 
 
@@ -70,11 +76,8 @@ def _importance() -> Section:
         "importance",
         "Which parameters matter",
         (
-            "How fast the value changes along each parameter, as the model has learned it: one "
-            "over the learned lengthscale, as a share of all. A long bar means that small changes "
-            "matter; a short one that the parameter hardly matters, or that its effect is gentle "
-            "and steady. The change is that of the expected value along the slice of each "
-            "parameter in the next section.",
+            f"{MATTERS} The change is that of the expected value along the slice of each parameter "
+            "in the next section.",
         ),
     )
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -12,7 +11,7 @@ from innerloop.optimizer.goals import VALUE
 from innerloop.optimizer.optimizer import Optimizer
 from innerloop.optimizer.trials import Trial
 from innerloop.space.outside import admit
-from innerloop.studies.records import Record
+from innerloop.studies.records import Record, moment
 from innerloop.studies.view import StudyView
 
 _STATES = {
@@ -103,5 +102,6 @@ def _trial(record: Record, params: dict[str, Any], state: str, *, several: bool)
     return Trial.from_dict(plain)
 
 
-def _seconds(moment: str | None) -> float | None:
-    return None if moment is None else datetime.datetime.fromisoformat(moment).timestamp()
+def _seconds(text: str | None) -> float | None:
+    time = moment(text)
+    return None if time is None else time.timestamp()

@@ -20,6 +20,7 @@ from innerloop.integrations.trial_marks import (
     told_of,
 )
 from innerloop.optimizer.goals import Goals
+from innerloop.optimizer.rows import row_of
 from innerloop.optimizer.trials import Trial
 from innerloop.space.parameters import Parameter
 from innerloop.space.space import Space
@@ -118,6 +119,36 @@ def record_of(trial: StoredTrial, space: Space | None, goals: Goals) -> Record:
         predictions=expected.get("predictions"),
         outside=trial.system_attrs.get(OUTSIDE),
     )
+
+
+def row_of_record(record: Record, goals: Goals) -> dict[str, Any]:
+    """A record as a row, as tables and data frames have it: without what was expected.
+
+    Args:
+        record: one of any state.
+        goals: those of its study.
+
+    Returns:
+        Values by key.
+    """
+    left_out = ("value", "prediction", "certificate", "outcomes", "predictions")
+    return row_of(
+        goals=goals,
+        **{key: each for key, each in record.to_dict().items() if key not in left_out},
+        outcomes=record.outcomes,
+    )
+
+
+def moment(text: str | None) -> datetime.datetime | None:
+    """A time of a record.
+
+    Args:
+        text: ISO 8601, if it is known.
+
+    Returns:
+        The time.
+    """
+    return None if text is None else datetime.datetime.fromisoformat(text)
 
 
 def trial_of(record: Record) -> Trial:

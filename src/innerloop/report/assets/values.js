@@ -91,7 +91,7 @@ function trialScale() {
 }
 
 const MOST_IN_TIP = 8;
-const byImportance = model ? model.importance.map(([k]) => k) : parameters.map((_, k) => k);
+const byImportance = model ? model.order : parameters.map((_, k) => k);
 
 function paramLine(k, value) {
   const { name } = parameters[k];

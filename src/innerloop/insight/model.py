@@ -16,6 +16,8 @@ from innerloop.acquisition.utilities import ExpectedImprovement
 from innerloop.batches.chance import Chance
 from innerloop.batches.states import Incremental
 from innerloop.domain.domain import Domain
+from innerloop.errors import InputError
+from innerloop.optimizer.importances import importances
 from innerloop.optimizer.optimizer import Optimizer
 from innerloop.optimizer.outputs import LARGEST, Outputs
 from innerloop.optimizer.trials import Trial
@@ -128,21 +130,21 @@ class FittedModel:
         """Which points (n, d) meet the constraints: (n,)."""
         return self.domain.contains(X)
 
+    @cached_property
     def importance(self) -> dict[str, float]:
-        """How many lengthscales apart two values of a parameter are, as shares; largest first.
+        """Shares of parameters, the largest first; none if the model has learned too little."""
+        try:
+            return dict(importances(self.space, self.outputs, self.posterior))
+        except InputError:
+            return {}
 
-        For numbers, the ends of the range: 1 / lengthscale. For categories, which differ in two
-        coordinates, two of them on average: sqrt(2 mean(1 / lengthscale^2)).
-        """
-        inverse = self.posterior.gp.kernel.rates(self.space.d)
-        raw: dict[str, float] = {}
-        for name, parameter in self.parameters.items():
-            own = inverse[self.space.columns[name]]
-            both = 2.0 if parameter.width > 1 else 1.0
-            raw[name] = float(np.sqrt(both * np.mean(own**2)))
-        total = sum(raw.values())
-        ordered = sorted(raw.items(), key=lambda item: -item[1])
-        return {name: value / total for name, value in ordered}
+    @property
+    def ordered(self) -> list[str]:
+        """Names of parameters that vary, the most important first as far as that is known."""
+        names = list(self.parameters)
+        if len(names) == 1:
+            return names
+        return list(self.importance) or names
 
     def offsets(self, X: Array) -> dict[str, Array]:
         """By parameter, squared distances of points (n, d) from the best in lengthscales: (n,)."""

@@ -149,6 +149,16 @@ def bumps(X: np.ndarray) -> np.ndarray:
     return np.sin(4.0 * X[:, 0]) + 2.0 * X[:, 0] * X[:, 1] + X[:, 1] ** 2
 
 
+def test_parameters_that_do_not_apply_change_nothing():
+    """Of 2 u with one of two kinds and 0 with the other, by hand."""
+    kind = il.Choice(["a", "b"])
+    space = il.Space({"kind": kind, "u": il.Real(0.0, 1.0, when={"kind": "a"})})
+    a = space.encode({"kind": "a", "u": 0.5})[0]
+    found = told(space, lambda X: 2.0 * X[:, 1] * (X[:, 0] == a), 40).importances()
+    assert found.total == pytest.approx({"kind": 0.8, "u": 0.4}, abs=0.02)
+    assert found.first == pytest.approx({"kind": 0.6, "u": 0.2}, abs=0.02)
+
+
 def test_constraints_leave_what_meets_them():
     space = il.Space({"a": il.Real(0.0, 1.0), "b": il.Real(0.0, 1.0)}, constraints=["a + b <= 1.0"])
     optimizer = told(space, bumps, 40)

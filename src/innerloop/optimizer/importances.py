@@ -8,7 +8,9 @@ along its scale,
 (Sobol 1993; Homma and Saltelli 1996). All columns of a choice are one parameter. Where there are
 constraints, x is uniform over what meets them, and given the others x_i is where these let it be.
 Where an equation ties parameters, they cannot change alone; where parameters may be left out, every
-choice of those that are there counts the same. In both cases there are no totals.
+choice of those that are there counts the same. In both cases there are no totals, nor where some of
+the parameters in constraints do not always apply. Else a parameter that does not apply may change,
+and nothing comes of it.
 
 Randomized quasi-Monte Carlo: several scramblings of a Sobol sequence, which differ by the error.
 """
@@ -121,7 +123,12 @@ def importances(space: Space, outputs: Outputs, posterior: Posterior) -> Importa
             "the model cannot tell which parameters matter: of what results differ by, it explains "
             f"{max(explained, 0.0):.0%} when each is left out in turn, less than {needed:.0%}"
         )
-    found = _found(space, lambda X: _means(outputs, posterior, X), _most(outputs, posterior))
+    domain = space.domain()
+
+    def mean(X: Array) -> Array:
+        return _means(outputs, posterior, domain.held(X))
+
+    found = _found(space, mean, _most(outputs, posterior))
     if found is None:
         raise InputError("no parameter matters: the model expects the same value everywhere")
     names = list(space.varying)
@@ -206,7 +213,8 @@ def _in_the_constraints(
     size *= 4  # independent draws, and most of them for the first-order shares
     X = space.sample(size, generator)
     tied = any(each.equation for each in space.inequalities)
-    alone = not tied and space.domain().sparse is None
+    domain = space.domain()
+    alone = not tied and domain.sparse is None and domain.conditions is None
     moved = X[: size // 4] if alone else X[:0]
     redrawn = [
         _redrawn(space, kind, own, moved, generator)

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from innerloop.domain.discrete import OneHot, Ordinal
     from innerloop.domain.domain import Domain, make_domain
     from innerloop.errors import InnerLoopError, InputError, NumericalError
+    from innerloop.integrations.botorch import from_botorch
+    from innerloop.integrations.scikit_learn import from_sklearn
     from innerloop.maximizers.budget import Budget
     from innerloop.optimizer.changes import Change
     from innerloop.optimizer.optimizer import Optimizer
@@ -41,6 +43,7 @@ if TYPE_CHECKING:
     from innerloop.surrogate.fourier import FunctionDraws, posterior_draws, prior_draws
     from innerloop.surrogate.gaussian_process import Belief, GaussianProcess, Posterior
     from innerloop.surrogate.kernels import Kernel, Matern32, Matern52, SquaredExponential
+    from innerloop.surrogate.model import Model, ModelBelief
     from innerloop.surrogate.priors import Priors
 
 __version__ = "0.1.0"
@@ -73,6 +76,8 @@ __all__ = [
     "KnowledgeGradient",
     "Matern32",
     "Matern52",
+    "Model",
+    "ModelBelief",
     "NearOptimal",
     "NoisyExpectedImprovement",
     "NumericalError",
@@ -96,6 +101,8 @@ __all__ = [
     "Utility",
     "expected_utility",
     "fit",
+    "from_botorch",
+    "from_sklearn",
     "iid_normal",
     "make_domain",
     "maximize",
@@ -129,6 +136,8 @@ _MODULES = {
     "domain.discrete": ("OneHot", "Ordinal"),
     "domain.domain": ("Domain", "make_domain"),
     "errors": ("InnerLoopError", "InputError", "NumericalError"),
+    "integrations.botorch": ("from_botorch",),
+    "integrations.scikit_learn": ("from_sklearn",),
     "maximizers.budget": ("Budget",),
     "optimizer.changes": ("Change",),
     "optimizer.optimizer": ("Optimizer",),
@@ -143,6 +152,7 @@ _MODULES = {
     "surrogate.fourier": ("FunctionDraws", "posterior_draws", "prior_draws"),
     "surrogate.gaussian_process": ("Belief", "GaussianProcess", "Posterior"),
     "surrogate.kernels": ("Kernel", "Matern32", "Matern52", "SquaredExponential"),
+    "surrogate.model": ("Model", "ModelBelief"),
     "surrogate.priors": ("Priors",),
 }
 _HOME = {name: module for module, names in _MODULES.items() for name in names}

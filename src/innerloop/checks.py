@@ -6,6 +6,7 @@ the checked value, so that the code behind the boundary never checks again.
 
 from __future__ import annotations
 
+import reprlib
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,16 @@ from numpy.typing import ArrayLike
 
 from innerloop.errors import InputError
 from innerloop.types import Array
+
+_SHORT = reprlib.Repr()
+_SHORT.maxstring = _SHORT.maxother = 120
+
+
+def shown(value: Any) -> str:
+    """What a `value` is, on one short line: of an array its shape."""
+    if isinstance(value, np.ndarray):
+        return f"an array of shape {value.shape}"
+    return _SHORT.repr(value)
 
 
 def floats(name: str, value: ArrayLike) -> Array:
@@ -102,7 +113,7 @@ def non_negative(name: str, value: ArrayLike) -> Array:
 def instance(name: str, value: Any, kind: Any, expected: str) -> None:
     """Refuse a `value` that is not an instance of `kind`."""
     if not isinstance(value, kind):
-        raise InputError(f"{name} must be {expected}, got {value!r}")
+        raise InputError(f"{name} must be {expected}, got {shown(value)}")
 
 
 def count(name: str, value: Any) -> int:

@@ -119,7 +119,8 @@ def _local_maxima(
         np.zeros((0, problem.domain.d)),
         problem.generator,
         size=min(
-            effort.pool, max(_SMALLEST_POOL, effort.pool * _POOL_UP_TO // problem.posterior.n)
+            effort.pool,
+            max(_SMALLEST_POOL, effort.pool * _POOL_UP_TO // (problem.posterior.n or 1)),
         ),
         log=rounds.log,
     )

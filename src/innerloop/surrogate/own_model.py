@@ -231,8 +231,7 @@ class _Asked:
         R, q, d = sets.shape
         name = f"{type(model).__name__}.belief(X)"
         belief = model.belief(sets)
-        if not isinstance(belief, ModelBelief):
-            raise InputError(f"{name} must have mean, cov and pullback, got {belief!r}")
+        checks.instance(name, belief, ModelBelief, "a belief with mean, cov and a method pullback")
         mean = _of_shape(f"{name}.mean", belief.mean, (R, q), sets.shape)
         cov = _of_shape(f"{name}.cov", belief.cov, (R, q, q), sets.shape)
         return _Asked(name, mean, cov, (R, q, d), belief.pullback)

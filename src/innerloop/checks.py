@@ -17,13 +17,14 @@ from innerloop.types import Array
 
 _SHORT = reprlib.Repr()
 _SHORT.maxstring = _SHORT.maxother = 120
+_SHORT.maxlevel, _SHORT.maxlist = 2, 4
 
 
 def shown(value: Any) -> str:
     """What a `value` is, on one short line: of an array its shape."""
     if isinstance(value, np.ndarray):
         return f"an array of shape {value.shape}"
-    return _SHORT.repr(value)
+    return " ".join(_SHORT.repr(value).split())
 
 
 def floats(name: str, value: ArrayLike) -> Array:
@@ -37,6 +38,17 @@ def floats(name: str, value: ArrayLike) -> Array:
         place = f" at index {tuple(int(i) for i in bad)}" if array.ndim else ""
         raise InputError(f"{name} must be finite, got {array[tuple(bad)]}{place}")
     return array
+
+
+def numbers(utility: object, value: Array) -> Array:
+    """Values (R,) by a utility, infinite ones included; an error if some are no numbers."""
+    if np.isnan(value).any():
+        row = int(np.flatnonzero(np.isnan(value))[0])
+        raise InputError(
+            f"{type(utility).__name__} must have values that are numbers, got nan for "
+            f"query set {row} of {len(value)}"
+        )
+    return value
 
 
 def points(name: str, value: ArrayLike, d: int | None = None) -> Array:

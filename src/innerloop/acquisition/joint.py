@@ -83,7 +83,7 @@ class Joint:
         sets, z, some = self._in_shards(X)
         estimator = self._estimator
         totals = [estimator.total(estimator.prepare(sets[rows]), z) for rows in some]
-        return np.concatenate(totals) / len(z)
+        return checks.numbers(self.utility, np.concatenate(totals) / len(z))
 
     def value_and_grad(self, X: ArrayLike) -> tuple[Array, Array]:
         """Acquisition values of R query sets, and their gradients (eq. 2).
@@ -98,7 +98,7 @@ class Joint:
         value, grad = np.empty(len(sets)), np.empty_like(sets)
         for rows in some:
             value[rows], grad[rows] = self._estimator.value_and_grad(sets[rows], z)
-        return value, grad
+        return checks.numbers(self.utility, value), grad
 
     def prepare(self, X: ArrayLike) -> PreparedSets[Array]:
         """The beliefs at R query sets, to be graded with any of the draws at a time.

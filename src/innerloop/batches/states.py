@@ -171,6 +171,12 @@ class States:
             gain = grade(mean, shift[..., 0], sd, floor)
         else:
             gain = grade(mean[:, None], shift, sd[:, None], floor)
+        if not isinstance(gain, Gain) or np.shape(gain.value) != shift.shape[:2]:
+            got = checks.shown(gain.value if isinstance(gain, Gain) else gain)
+            raise InputError(
+                f"{type(self.utility).__name__}.{grade.__name__} must return a Gain with value of "
+                f"shape {shift.shape[:2]}, got {got}"
+            )
         if self.log_weights is None:
             return gain
         return gain._replace(value=gain.value + self.log_weights[some])
@@ -380,7 +386,7 @@ class Incremental:
             beliefs = self.states.beliefs(queries[rows])
             gain = self.states.gains(beliefs, log=self.log, some=self._some)
             values.append(self._average(gain)[0])
-        value = _joined(values)
+        value = checks.numbers(self.states.utility, _joined(values))
         return value if self._chance is None else value + self._chance.log(queries)[0]
 
     def value_and_grad(self, X: ArrayLike) -> tuple[Array, Array]:
@@ -399,7 +405,7 @@ class Incremental:
             value, weights = self._average(gain)
             values.append(value)
             grads.append(self._pulled_back(beliefs, gain, weights))
-        value, grad = _joined(values), _joined(grads)
+        value, grad = checks.numbers(self.states.utility, _joined(values)), _joined(grads)
         if self._chance is not None:
             log_chance, slope = self._chance.log(queries)
             value, grad = value + log_chance, grad + slope[:, None]

@@ -158,6 +158,7 @@ def suggest(
         gains, bound = filled.estimates, None
         if isinstance(utility, Utility):  # ES and KG are not submodular
             gains = gains_of(filled.X, utility, problem) if filled.gains is None else filled.gains
+            checks.numbers(utility, gains)
             bound = upper_bound(filled, gains, utility, problem)
     return Batch(
         X=filled.X,

@@ -8,7 +8,7 @@ from typing import Any, cast
 from innerloop.errors import InputError
 from innerloop.optimizer.optimizer import Optimizer
 from innerloop.optimizer.trials import Trial
-from innerloop.run.outcomes import describe
+from innerloop.run.outcomes import describe, last_line
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -89,7 +89,10 @@ class Result:
             return f"best value {self.value:.6g} at {self.params}"
         except InputError:
             complete = any(trial.state == "complete" for trial in self.trials)
-            return "no trial is within all limits" if complete else "no trial has a value"
+            if complete:
+                return "no trial is within all limits"
+            reason = f": {last_line(self.failures[-1].error)}" if self.failures else ""
+            return f"no trial has a value{reason}"
 
     def _counts(self) -> str:
         cut_off = sum(trial.state == "cancelled" for trial in self.trials)

@@ -17,6 +17,7 @@ LAYERS = [
     "errors",
     "types",
     "atomic",
+    "html_table",
     "checks",
     "linalg",
     "sobol",

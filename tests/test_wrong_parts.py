@@ -64,9 +64,9 @@ def utility_of(value, **methods):
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        (lambda Y: 1.0, "Odd.value(Y) must be an array of the shape of Y, (10, 1, 97), got 1.0"),
-        (lambda Y: None, "(10, 1, 97), got None"),
-        (lambda Y: Y.max(axis=-1), "(10, 1, 97), got an array of shape (10, 1)"),
+        (lambda Y: 1.0, "Odd.value(Y) must be an array of shape (10, 1, 97) for Y of"),
+        (lambda Y: None, "for Y of shape (10, 1, 97), got None"),
+        (lambda Y: Y.max(axis=-1), "of shape (10, 1, 97), got an array of shape (10, 1)"),
         (lambda Y: Y * np.nan, "Odd must have values that are numbers, got nan for query set 0 of"),
     ],
 )

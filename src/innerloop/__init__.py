@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from innerloop.optimizer.changes import Change
     from innerloop.optimizer.optimizer import Optimizer
     from innerloop.optimizer.trials import Certificate, Forecast, Prediction, Trial
+    from innerloop.report.report import Report
     from innerloop.run.optimize import maximize, minimize, optimize
     from innerloop.run.result import Result
     from innerloop.run.stopping import NearOptimal, Patience, Stop, Target
@@ -90,6 +91,7 @@ __all__ = [
     "Priors",
     "ProbabilityOfImprovement",
     "Real",
+    "Report",
     "Result",
     "SimpleRegret",
     "Space",
@@ -142,6 +144,7 @@ _MODULES = {
     "optimizer.changes": ("Change",),
     "optimizer.optimizer": ("Optimizer",),
     "optimizer.trials": ("Certificate", "Forecast", "Prediction", "Trial"),
+    "report.report": ("Report",),
     "run.optimize": ("maximize", "minimize", "optimize"),
     "run.result": ("Result",),
     "run.stopping": ("NearOptimal", "Patience", "Stop", "Target"),

@@ -32,6 +32,7 @@ from innerloop.optimizer.regret import regrets
 from innerloop.optimizer.results import Results
 from innerloop.optimizer.settings import Settings, default_initial
 from innerloop.optimizer.trials import Forecast, Prediction, Trial, failed_for_a_while, tried
+from innerloop.optimizer.trials_table import trials_table
 from innerloop.space.space import Space
 from innerloop.surrogate.gaussian_process import Posterior
 from innerloop.surrogate.kernels import Kernel
@@ -392,6 +393,9 @@ class Optimizer(History):
         return other
 
     @locked
+    def _repr_html_(self) -> str:
+        return trials_table(repr(self), self._trials, self.goals, self.direction)
+
     def __repr__(self) -> str:
         states = [trial.state for trial in self._trials]
         counts = ", ".join(f"{states.count(s)} {s}" for s in dict.fromkeys(states))

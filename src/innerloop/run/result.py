@@ -8,6 +8,7 @@ from typing import Any, cast
 from innerloop.errors import InputError
 from innerloop.optimizer.optimizer import Optimizer
 from innerloop.optimizer.trials import Trial
+from innerloop.optimizer.trials_table import trials_table
 from innerloop.run.outcomes import describe, last_line
 
 
@@ -71,6 +72,10 @@ class Result:
     def failures(self) -> tuple[Trial, ...]:
         """Trials that failed or expired; those that were cancelled have not failed."""
         return tuple(trial for trial in self.trials if trial.state in ("failed", "expired"))
+
+    def _repr_html_(self) -> str:
+        optimizer, notes = self.optimizer, str(self).splitlines()[1:3]
+        return trials_table(self._found(), self.trials, optimizer.goals, optimizer.direction, notes)
 
     def __repr__(self) -> str:
         return f"Result({self._found()}, {self._counts()}, stopped={self.stopped!r})"

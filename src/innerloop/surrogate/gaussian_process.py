@@ -19,6 +19,7 @@ from numpy.typing import ArrayLike
 
 from innerloop import checks, linalg
 from innerloop.errors import InputError, NumericalError
+from innerloop.html_table import table
 from innerloop.surrogate.kernels import (
     Kernel,
     ScaledPoints,
@@ -187,6 +188,18 @@ class Posterior:
         inverse = np.vecdot(self.whitener.T, self.whitener.T)  # the diagonal of W^T W = K^-1
         variance: Array = np.maximum(self.noise * (1.0 - self.noise * inverse), 0.0)
         return variance
+
+    def _repr_html_(self) -> str:
+        kernel = self.gp.kernel
+        rows = [
+            ("mean", self.gp.mean),
+            ("sd of f", float(np.sqrt(kernel.variance))),
+            ("sd of the noise", float(np.sqrt(self.query_noise))),
+            ("lengthscales", ", ".join(f"{each:.3g}" for each in np.ravel(kernel.lengthscales))),
+            ("y", f"{self.y.min():.6g} to {self.y.max():.6g}"),
+        ]
+        name = type(kernel).__name__
+        return table(f"Posterior of {name}: n = {self.n} observations, d = {self.d}", rows)
 
     @property
     def slopes(self) -> Array:

@@ -37,7 +37,8 @@ def table(
     body = "".join(f"<tr>{_cells('td', row)}</tr>" for row in shown)
     below = "".join(f"<div>{_text(line, 4 * _LONGEST)}</div>" for line in [*left_out, *notes])
     about = f"<div>{_text(caption, 4 * _LONGEST)}</div>"
-    return f"<div>{about}<table>{head}<tbody>{body}</tbody></table>{below}</div>"
+    drawn = f"<table>{head}<tbody>{body}</tbody></table>"
+    return f'<div>{about}<div style="overflow-x: auto">{drawn}</div>{below}</div>'
 
 
 def _cells(tag: str, cells: Sequence[object]) -> str:

@@ -336,11 +336,12 @@ class Utility(ABC):
 
     def _of(self, pointwise: Callable[[Array], Array], Y: Array) -> Array:
         """`value` or `slope` at outcomes Y, or an error if it has not their shape."""
+        name = f"{type(self).__name__}.{pointwise.__name__}(Y)"
         result, shape = pointwise(Y), Y.shape if self.outcomes == 1 else Y.shape[:-1]
         if isinstance(result, np.ndarray) and result.shape == shape:
-            return result if result.dtype == np.float64 else checks.floats("utility", result)
+            return result if result.dtype == np.float64 else checks.floats(name, result)
         raise InputError(
-            f"{type(self).__name__}.{pointwise.__name__}(Y) must be an array of shape {shape} "
+            f"{name} must be an array of shape {shape} "
             f"for Y of shape {Y.shape}, got {checks.shown(result)}"
         )
 

@@ -53,7 +53,7 @@ clean:
 # Where BoTorch is missing these tests fail, and are not skipped as they are by `make test`.
 test-botorch: export NEEDS_BOTORCH = 1
 test-botorch: $(BOTORCH_VENV)/installed-botorch
-	$(BOTORCH_VENV)/bin/python -m pytest tests/test_against_botorch.py
+	$(BOTORCH_VENV)/bin/python -m pytest tests/test_against_botorch.py tests/test_models_of_botorch.py
 
 wheel:
 	$(PYTHON) .ci/wheel

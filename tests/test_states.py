@@ -18,6 +18,7 @@ class FeasibleImprovement(il.Utility):
 
     threshold: float = 0.0
 
+    outcomes = 2
     empty = 0.0
 
     def value(self, Y):

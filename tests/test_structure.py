@@ -19,6 +19,7 @@ LAYERS = [
     "atomic",
     "optional",
     "columns",
+    "html_table",
     "checks",
     "frames",
     "linalg",

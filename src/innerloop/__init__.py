@@ -33,11 +33,14 @@ if TYPE_CHECKING:
         MissingPackageError,
         NumericalError,
     )
+    from innerloop.integrations.botorch import from_botorch
+    from innerloop.integrations.scikit_learn import from_sklearn
     from innerloop.maximizers.budget import Budget
     from innerloop.optimizer.changes import Change
     from innerloop.optimizer.importances import Importances
     from innerloop.optimizer.optimizer import Optimizer
     from innerloop.optimizer.trials import Certificate, Forecast, Prediction, Trial
+    from innerloop.report.report import Report
     from innerloop.run.optimize import maximize, minimize, optimize
     from innerloop.run.result import Result
     from innerloop.run.stopping import NearOptimal, Patience, Stop, Target
@@ -48,6 +51,7 @@ if TYPE_CHECKING:
     from innerloop.surrogate.fourier import FunctionDraws, posterior_draws, prior_draws
     from innerloop.surrogate.gaussian_process import Belief, GaussianProcess, Posterior
     from innerloop.surrogate.kernels import Kernel, Matern32, Matern52, SquaredExponential
+    from innerloop.surrogate.model import Model, ModelBelief
     from innerloop.surrogate.priors import Priors
 
 __version__ = "0.1.0"
@@ -82,6 +86,8 @@ __all__ = [
     "Matern32",
     "Matern52",
     "MissingPackageError",
+    "Model",
+    "ModelBelief",
     "NearOptimal",
     "NoisyExpectedImprovement",
     "NumericalError",
@@ -94,6 +100,7 @@ __all__ = [
     "Priors",
     "ProbabilityOfImprovement",
     "Real",
+    "Report",
     "Result",
     "SimpleRegret",
     "Space",
@@ -105,6 +112,8 @@ __all__ = [
     "Utility",
     "expected_utility",
     "fit",
+    "from_botorch",
+    "from_sklearn",
     "iid_normal",
     "make_domain",
     "maximize",
@@ -138,11 +147,14 @@ _MODULES = {
     "domain.discrete": ("OneHot", "Ordinal"),
     "domain.domain": ("Domain", "make_domain"),
     "errors": ("InnerLoopError", "InputError", "MissingPackageError", "NumericalError"),
+    "integrations.botorch": ("from_botorch",),
+    "integrations.scikit_learn": ("from_sklearn",),
     "maximizers.budget": ("Budget",),
     "optimizer.changes": ("Change",),
     "optimizer.importances": ("Importances",),
     "optimizer.optimizer": ("Optimizer",),
     "optimizer.trials": ("Certificate", "Forecast", "Prediction", "Trial"),
+    "report.report": ("Report",),
     "run.optimize": ("maximize", "minimize", "optimize"),
     "run.result": ("Result",),
     "run.stopping": ("NearOptimal", "Patience", "Stop", "Target"),
@@ -153,6 +165,7 @@ _MODULES = {
     "surrogate.fourier": ("FunctionDraws", "posterior_draws", "prior_draws"),
     "surrogate.gaussian_process": ("Belief", "GaussianProcess", "Posterior"),
     "surrogate.kernels": ("Kernel", "Matern32", "Matern52", "SquaredExponential"),
+    "surrogate.model": ("Model", "ModelBelief"),
     "surrogate.priors": ("Priors",),
 }
 # Packages that are used by their own name, `innerloop.plot.convergence`, and import more.

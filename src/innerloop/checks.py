@@ -6,6 +6,7 @@ the checked value, so that the code behind the boundary never checks again.
 
 from __future__ import annotations
 
+import reprlib
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,17 @@ from numpy.typing import ArrayLike
 
 from innerloop.errors import InputError
 from innerloop.types import Array
+
+_SHORT = reprlib.Repr()
+_SHORT.maxstring = _SHORT.maxother = 120
+_SHORT.maxlevel, _SHORT.maxlist = 2, 4
+
+
+def shown(value: Any) -> str:
+    """What a `value` is, on one short line: of an array its shape."""
+    if isinstance(value, np.ndarray):
+        return f"an array of shape {value.shape}"
+    return " ".join(_SHORT.repr(value).split())
 
 
 def floats(name: str, value: ArrayLike) -> Array:
@@ -26,6 +38,17 @@ def floats(name: str, value: ArrayLike) -> Array:
         place = f" at index {tuple(int(i) for i in bad)}" if array.ndim else ""
         raise InputError(f"{name} must be finite, got {array[tuple(bad)]}{place}")
     return array
+
+
+def numbers(utility: object, value: Array) -> Array:
+    """Values (R,) by a utility, infinite ones included; an error if some are no numbers."""
+    if np.isnan(value).any():
+        row = int(np.flatnonzero(np.isnan(value))[0])
+        raise InputError(
+            f"{type(utility).__name__} must have values that are numbers, got nan for "
+            f"query set {row} of {len(value)}"
+        )
+    return value
 
 
 def points(name: str, value: ArrayLike, d: int | None = None) -> Array:
@@ -102,7 +125,7 @@ def non_negative(name: str, value: ArrayLike) -> Array:
 def instance(name: str, value: Any, kind: Any, expected: str) -> None:
     """Refuse a `value` that is not an instance of `kind`."""
     if not isinstance(value, kind):
-        raise InputError(f"{name} must be {expected}, got {value!r}")
+        raise InputError(f"{name} must be {expected}, got {shown(value)}")
 
 
 def count(name: str, value: Any) -> int:

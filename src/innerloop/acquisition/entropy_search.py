@@ -11,7 +11,7 @@ from innerloop.acquisition.draws import sobol_normal
 from innerloop.acquisition.lookahead import Graded, Lookahead, LookaheadEstimator
 from innerloop.acquisition.softmax_of_sums import mean_softmax
 from innerloop.errors import InputError
-from innerloop.surrogate.gaussian_process import Posterior
+from innerloop.surrogate.model import Surrogate
 from innerloop.types import Array
 
 _DRAWS = 64
@@ -48,7 +48,7 @@ class EntropySearch(Lookahead):
         object.__setattr__(self, "points", points)
         object.__setattr__(self, "temperature", temperature)
 
-    def bind(self, posterior: Posterior, pending: Array | None) -> LookaheadEstimator:
+    def bind(self, posterior: Surrogate, pending: Array | None) -> LookaheadEstimator:
         """The estimator of this utility under a posterior."""
         points = checks.points("points", self.points, posterior.d)
         z = sobol_normal(_DRAWS, len(points), seed=0) if self.z is None else self.z
@@ -61,7 +61,7 @@ class _EntropySearchEstimator(LookaheadEstimator):
     def __init__(
         self,
         points: Array,
-        posterior: Posterior,
+        posterior: Surrogate,
         pending: Array | None,
         z_b: Array,
         temperature: float,

@@ -14,7 +14,8 @@ from innerloop.acquisition.sample_paths import pulled_back, rows_times
 from innerloop.acquisition.shards import PreparedSets, shards
 from innerloop.acquisition.utility import Utility
 from innerloop.errors import InputError
-from innerloop.surrogate.gaussian_process import Posterior
+from innerloop.surrogate.model import Model, Surrogate
+from innerloop.surrogate.own_model import surrogate_of
 from innerloop.types import Array
 
 
@@ -28,8 +29,8 @@ class Joint:
 
     Args:
         utility: a `Utility`, `EntropySearch` or `KnowledgeGradient`.
-        posterior: the belief given the data; one for each outcome, objectives first, if the utility
-            is of several.
+        posterior: the belief given the data, a `Posterior` or a `Model` of your own; one for each
+            outcome, objectives first, if the utility is of several.
         z: base draws (m, p + q), the pending points' first; an array for a deterministic estimate,
             or `FreshDraws` for new draws at every evaluation. For K outcomes (m, p + q, K).
         pending: (p, d), points that are being evaluated.
@@ -38,7 +39,7 @@ class Joint:
     def __init__(
         self,
         utility: Utility | Lookahead,
-        posterior: Posterior | Sequence[Posterior],
+        posterior: Model | Sequence[Model],
         z: ArrayLike | Callable[[], Array],
         *,
         pending: ArrayLike | None = None,
@@ -82,7 +83,7 @@ class Joint:
         sets, z, some = self._in_shards(X)
         estimator = self._estimator
         totals = [estimator.total(estimator.prepare(sets[rows]), z) for rows in some]
-        return np.concatenate(totals) / len(z)
+        return checks.numbers(self.utility, np.concatenate(totals) / len(z))
 
     def value_and_grad(self, X: ArrayLike) -> tuple[Array, Array]:
         """Acquisition values of R query sets, and their gradients (eq. 2).
@@ -97,7 +98,7 @@ class Joint:
         value, grad = np.empty(len(sets)), np.empty_like(sets)
         for rows in some:
             value[rows], grad[rows] = self._estimator.value_and_grad(sets[rows], z)
-        return value, grad
+        return checks.numbers(self.utility, value), grad
 
     def prepare(self, X: ArrayLike) -> PreparedSets[Array]:
         """The beliefs at R query sets, to be graded with any of the draws at a time.
@@ -139,7 +140,7 @@ class Joint:
 class _MyopicEstimator:
     """The largest pointwise utility of a batch; pending points raise the floor of every path."""
 
-    def __init__(self, utility: Utility, posterior: Posterior, pending: Array | None) -> None:
+    def __init__(self, utility: Utility, posterior: Surrogate, pending: Array | None) -> None:
         self.utility = utility
         self.posterior = posterior
         self.pending = 0
@@ -190,14 +191,12 @@ class _MyopicEstimator:
 
 
 def one_for_each_outcome(
-    given: Posterior | Sequence[Posterior], utility: Utility | Lookahead
-) -> tuple[Posterior, ...]:
+    given: Model | Sequence[Model], utility: Utility | Lookahead
+) -> tuple[Surrogate, ...]:
     """Posteriors, one for each outcome of a utility, or an error that says what is wrong."""
-    expected = "a Posterior, or one for each outcome"
-    posteriors = (given,) if isinstance(given, Posterior) else given
-    checks.instance("posterior", posteriors, Sequence, expected)
-    for each in posteriors:
-        checks.instance("posterior", each, Posterior, expected)
+    posteriors = [
+        surrogate_of(each) for each in (given if isinstance(given, Sequence) else [given])
+    ]
     outcomes = utility.outcomes if isinstance(utility, Utility) else 1
     if len(posteriors) != outcomes:
         raise InputError(

@@ -6,7 +6,7 @@ import numpy as np
 
 from innerloop.acquisition.sample_paths import pulled_back, rows_times
 from innerloop.acquisition.utility import Beside, Utility
-from innerloop.surrogate.gaussian_process import Posterior
+from innerloop.surrogate.model import Surrogate
 from innerloop.types import Array
 
 
@@ -14,7 +14,7 @@ class OutcomesEstimator:
     """The utility of a batch on sample paths of K independent outcomes; z: (m, pending + q, K)."""
 
     def __init__(
-        self, utility: Utility, posteriors: tuple[Posterior, ...], pending: Array | None
+        self, utility: Utility, posteriors: tuple[Surrogate, ...], pending: Array | None
     ) -> None:
         self.utility, self.posteriors, self.pending = utility, posteriors, 0
         self._beside: tuple[Array, Beside] | None = None

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from innerloop import checks
 from innerloop.acquisition.lookahead import Graded, Lookahead, LookaheadEstimator
-from innerloop.surrogate.gaussian_process import Posterior
+from innerloop.surrogate.model import Surrogate
 from innerloop.types import Array
 
 
@@ -27,7 +27,7 @@ class KnowledgeGradient(Lookahead):
     def __post_init__(self) -> None:
         object.__setattr__(self, "points", checks.points("points", self.points))
 
-    def bind(self, posterior: Posterior, pending: Array | None) -> LookaheadEstimator:
+    def bind(self, posterior: Surrogate, pending: Array | None) -> LookaheadEstimator:
         """The estimator of this utility under a posterior."""
         points = checks.points("points", self.points, posterior.d)
         return _KnowledgeGradientEstimator(points, posterior, pending)

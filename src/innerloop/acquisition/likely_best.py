@@ -6,7 +6,8 @@ import numpy as np
 
 from innerloop import linalg
 from innerloop.acquisition.utility import Utility
-from innerloop.surrogate.gaussian_process import Posterior
+from innerloop.errors import InputError
+from innerloop.surrogate.model import Surrogate
 from innerloop.types import Array
 
 _DRAWS = 256
@@ -19,7 +20,7 @@ _SLACK = 1e-9
 
 
 def likely_best(
-    posteriors: tuple[Posterior, ...], utility: Utility, generator: np.random.Generator
+    posteriors: tuple[Surrogate, ...], utility: Utility, generator: np.random.Generator
 ) -> Array:
     """The observed points that are the best one, or on the front, in some draws, most often first.
 
@@ -32,6 +33,11 @@ def likely_best(
         Points, (k, d).
     """
     several = len(posteriors) > 1
+    if not all(len(each.X) for each in posteriors):
+        raise InputError(
+            f"{type(utility).__name__} is about the best of what was observed: "
+            "models need an attribute X, the points (n, d)"
+        )
     points = _hopeful(posteriors, utility, _LOOKED_AT_FOR_FRONT if several else _LOOKED_AT)
     # What was observed beside the unit cube cannot be chosen, however good it is.
     inside = np.all((points >= -_SLACK) & (points <= 1.0 + _SLACK), axis=-1)
@@ -43,7 +49,7 @@ def likely_best(
     return best
 
 
-def _hopeful(posteriors: tuple[Posterior, ...], utility: Utility, number: int) -> Array:
+def _hopeful(posteriors: tuple[Surrogate, ...], utility: Utility, number: int) -> Array:
     """Observed points that could be worth most, if all went well for them: (n, d)."""
     if len(posteriors) == 1:
         return _most_hopeful(posteriors[0], number)
@@ -62,15 +68,15 @@ def _hopeful(posteriors: tuple[Posterior, ...], utility: Utility, number: int) -
     return points[np.argsort(beaten, kind="stable")[:number]]
 
 
-def _most_hopeful(posterior: Posterior, number: int) -> Array:
+def _most_hopeful(posterior: Surrogate, number: int) -> Array:
     """The same for one outcome, whose belief at the observations is at hand: (n, d)."""
     points, first = np.unique(posterior.X, axis=0, return_index=True)
     hope = posterior.fitted[first] + _OPTIMISM * np.sqrt(posterior.fitted_variance[first])
     return points[np.argsort(-hope, kind="stable")[:number]]
 
 
-def _drawn(posterior: Posterior, points: Array, generator: np.random.Generator) -> Array:
+def _drawn(posterior: Surrogate, points: Array, generator: np.random.Generator) -> Array:
     """Draws of f at points (n, d): (D, n)."""
-    belief = posterior.belief(points)
-    factor = linalg.cholesky(belief.cov, posterior.gp.kernel.variance)
+    belief = posterior.unchecked_belief(points)
+    factor = linalg.cholesky(belief.cov, posterior.scale)
     return belief.mean + generator.standard_normal((_DRAWS, len(points))) @ factor.T

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from innerloop import linalg
-from innerloop.surrogate.gaussian_process import Belief, Posterior
+from innerloop.surrogate.model import JointBelief, Surrogate
 from innerloop.types import Array
 
 
@@ -51,7 +51,7 @@ class Lookahead(ABC):
     """Base draws that its estimate should have: each takes a look at the whole discretization."""
 
     @abstractmethod
-    def bind(self, posterior: Posterior, pending: Array | None) -> Estimator:
+    def bind(self, posterior: Surrogate, pending: Array | None) -> Estimator:
         """The estimator of this utility under a posterior.
 
         Args:
@@ -87,7 +87,7 @@ class Discretization:
 class _Loadings(NamedTuple):
     """S^T (R, q, B) and what its pullback needs: L_a and its inverse (R, q, q), features_b."""
 
-    belief: Belief
+    belief: JointBelief
     features: Array
     L_a: Array
     inverse: NDArray[np.floating]
@@ -101,15 +101,15 @@ Graded = tuple[Array, Callable[[], Array]]
 class LookaheadEstimator(ABC):
     """Binds a utility of the loadings to a posterior; subclasses grade the loadings."""
 
-    def __init__(self, points: Array, posterior: Posterior, pending: Array | None) -> None:
+    def __init__(self, points: Array, posterior: Surrogate, pending: Array | None) -> None:
         self.points = points
         self.noise = posterior.query_noise
         self.pending = 0 if pending is None else pending.shape[0]
         # What is learnt from pending points and queries comes through noisy observations.
         seen = posterior if pending is None else posterior.fantasize(pending, self.noise)
         belief = seen.unchecked_belief(points)
-        scale = posterior.gp.kernel.variance
-        pending_loadings = belief.features[:, posterior.n :].T
+        scale = posterior.scale
+        pending_loadings = belief.loadings[:, posterior.fantasized :].T
         self.discretization = Discretization(belief.mean, belief.cov, pending_loadings, scale)
         self.chol = linalg.cholesky(belief.cov, scale)
         self.extended = seen.fantasize(points)
@@ -143,7 +143,7 @@ class LookaheadEstimator(ABC):
     def _loadings(self, X: Array) -> _Loadings:
         """The loadings of query sets (R, q, d), and the steps to them."""
         belief = self.extended.unchecked_belief(X)
-        features = belief.features[..., -len(self.points) :]
+        features = belief.loadings[..., -len(self.points) :]
         # Appending b took its part out of the queries' covariance: put it back.
         cov_a = belief.cov + features @ features.swapaxes(-1, -2)
         cov_a = cov_a + self.noise * np.eye(X.shape[1])

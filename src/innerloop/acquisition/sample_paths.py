@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from innerloop import linalg
-from innerloop.surrogate.gaussian_process import Belief
+from innerloop.surrogate.model import JointBelief
 from innerloop.types import Array
 
 
@@ -13,7 +13,7 @@ def rows_times(A: Array, B: Array) -> Array:
 
 
 def pulled_back(
-    belief: Belief, factor: Array, d_mean: Array, d_residual: Array, z: Array, pending: int
+    belief: JointBelief, factor: Array, d_mean: Array, d_residual: Array, z: Array, pending: int
 ) -> Array:
     """Average over m draws of eq. 4, right to left, from the slopes on each path: (R, q, d).
 

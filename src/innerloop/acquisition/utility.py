@@ -13,6 +13,7 @@ Outcomes are split as Y = mean + residual, because UCB grades the residual on it
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -113,7 +114,7 @@ class Utility(ABC):
         """
         step = np.cbrt(np.finfo(float).eps) * np.maximum(1.0, np.abs(Y))
         up, down = Y + step, Y - step
-        difference: Array = (self.value(up) - self.value(down)) / (up - down)
+        difference: Array = (self._of(self.value, up) - self._of(self.value, down)) / (up - down)
         return difference
 
     def grade(self, mean: Array, residual: Array) -> Array:
@@ -126,7 +127,7 @@ class Utility(ABC):
         Returns:
             Utilities, of their common shape.
         """
-        return self.value(mean + residual)
+        return self._of(self.value, mean + residual)
 
     def grade_and_slopes(self, mean: Array, residual: Array) -> tuple[Array, Array, Array]:
         """Pointwise utility of the outcomes mean + residual, with its derivatives.
@@ -139,8 +140,8 @@ class Utility(ABC):
             Utilities, and their derivatives in the mean and in the residual.
         """
         Y = mean + residual
-        slope = self.slope(Y)
-        return self.value(Y), slope, slope
+        slope = self._of(self.slope, Y)
+        return self._of(self.value, Y), slope, slope
 
     def gain(self, mean: Array, shift: Array, sd: Array, floor: Array | None) -> Gain:
         """Expected gain of one more outcome over what each state holds (eq. 11).
@@ -208,7 +209,7 @@ class Utility(ABC):
             Whether they do, (D, n); in every draw the one of the largest utility, if there is only
             one that counts.
         """
-        grades = self.value(Y)
+        grades = self._of(self.value, Y)
         best = grades.argmax(axis=1)[:, None]
         return np.asarray(best == np.arange(grades.shape[1])) & (grades > self.empty)
 
@@ -332,6 +333,17 @@ class Utility(ABC):
             grades = np.where(counts, grades, self.empty)
         best: Array = grades.max(axis=0)
         return best if floor is None else np.maximum(floor, best)
+
+    def _of(self, pointwise: Callable[[Array], Array], Y: Array) -> Array:
+        """`value` or `slope` at outcomes Y, or an error if it has not their shape."""
+        name = f"{type(self).__name__}.{pointwise.__name__}(Y)"
+        result, shape = pointwise(Y), Y.shape if self.outcomes == 1 else Y.shape[:-1]
+        if isinstance(result, np.ndarray) and result.shape == shape:
+            return result if result.dtype == np.float64 else checks.floats(name, result)
+        raise InputError(
+            f"{name} must be an array of shape {shape} "
+            f"for Y of shape {Y.shape}, got {checks.shown(result)}"
+        )
 
     def nothing_held(self) -> Array | None:
         """What the one state before any outcome holds, (1,); None if that has no utility."""

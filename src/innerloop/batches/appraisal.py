@@ -70,7 +70,7 @@ class Outlook:
             states = states.extend(problem.pending)
         points = np.concatenate([problem.pending, X]) if beside else X
         belief = states.given[0].unchecked_belief(points)
-        smallest = problem.posterior.gp.kernel.smallest_variance
+        smallest = problem.posterior.smallest_variance
         sd = np.sqrt(np.maximum(linalg.diagonals(belief.cov), smallest))
         correlation = np.clip(belief.cov / np.multiply.outer(sd, sd), -1.0, 1.0)
         linalg.diagonals(correlation)[...] = 1.0

@@ -287,7 +287,7 @@ def shortest_moves(X: Array, utility: Utility, problem: Problem) -> Array:
     else:  # the best that is held is the bar
         best = int(np.argmax(mean[:p]))
         gap, rows = mean[best] - mean[p:], factor[p:] - factor[best]
-    square = np.maximum((rows**2).sum(axis=1), problem.posterior.gp.kernel.smallest_variance)
+    square = np.maximum((rows**2).sum(axis=1), problem.posterior.smallest_variance)
     moves: Array = (np.maximum(gap, 0.0) / square)[:, None] * rows
     return moves
 
@@ -297,7 +297,7 @@ def _moves_of_outcomes(fixed: Array, utility: Utility, problem: Problem) -> Arra
     paths = [each.unchecked_belief(fixed).paths for each in problem.posteriors]
     mean = np.stack([path.mean for path in paths], axis=-1)
     rows = np.stack([path.factor for path in paths], axis=-1)  # (f, f, K)
-    smallest = [each.gp.kernel.smallest_variance for each in problem.posteriors]
+    smallest = [each.smallest_variance for each in problem.posteriors]
     square = np.maximum((rows**2).sum(axis=1), smallest)
     gap = utility.verge(mean, np.sqrt(square)) - mean
     return np.asarray((gap / square)[:, None] * rows).reshape(len(fixed), -1)
@@ -352,4 +352,4 @@ def _is_resolved(X: Array, utility: Utility, problem: Problem, moves: Array, rea
     if utility.outcomes > 1:
         return True
     _, variance = problem.posterior.marginals(X)
-    return bool(variance.min() > _SMALLEST_VARIANCE * problem.posterior.gp.kernel.variance)
+    return bool(variance.min() > _SMALLEST_VARIANCE * problem.posterior.scale)

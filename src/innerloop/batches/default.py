@@ -119,7 +119,8 @@ def _local_maxima(
         np.zeros((0, problem.domain.d)),
         problem.generator,
         size=min(
-            effort.pool, max(_SMALLEST_POOL, effort.pool * _POOL_UP_TO // problem.posterior.n)
+            effort.pool,
+            max(_SMALLEST_POOL, effort.pool * _POOL_UP_TO // (problem.posterior.n or 1)),
         ),
         log=rounds.log,
     )
@@ -176,8 +177,7 @@ def _choose(candidates: Array, states: States, problem: Problem) -> Array:
 
 def _on_same_hill(points: Array, x: Array, problem: Problem) -> NDArray[np.bool_]:
     """Which of points (N, d) are so close to x (d,) that every outcome is much the same: (N,)."""
-    kernels = [each.gp.kernel for each in problem.posteriors]
-    close = [each(points, x[None])[:, 0] > _SAME_HILL * each.variance for each in kernels]
+    close = [each.likeness(points, x) > _SAME_HILL for each in problem.posteriors]
     return np.asarray(np.all(close, axis=0))
 
 

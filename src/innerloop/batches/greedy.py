@@ -14,7 +14,7 @@ from innerloop.batches.approach import with_approaches
 from innerloop.batches.problem import Filled, Problem, near
 from innerloop.batches.states import Incremental, States
 from innerloop.maximizers.budget import Allowance
-from innerloop.maximizers.maximizer import Maximizer
+from innerloop.maximizers.maximizer import Maximizer, search
 from innerloop.maximizers.objective import Objective, Solution, best_first
 from innerloop.maximizers.starts import PointPool, make_pool
 from innerloop.types import Array
@@ -30,7 +30,7 @@ _VALUED_AGAIN = 16
 def fill_greedily(rounds: Rounds, maximizer: Maximizer, problem: Problem) -> Filled:
     """q rounds, each maximizing what one more query adds to those before (algorithm 2)."""
     number = problem.q + problem.meter.budget.certify
-    search, domain, generator = problem.suited(maximizer), problem.domain, problem.generator
+    suited, domain, generator = problem.suited(maximizer), problem.domain, problem.generator
     taken, centers, ends = problem.taken, problem.centers, np.zeros((0, problem.domain.d))
     chosen, gains = [], []
     for j in range(problem.q):
@@ -42,7 +42,7 @@ def fill_greedily(rounds: Rounds, maximizer: Maximizer, problem: Problem) -> Fil
         allowance = Allowance(rounds.search, problem.meter, until)
         again = valued_again(rounds, allowance)
         with problem.meter.holding_back(again + 1):  # one more if all that is found is taken
-            solution = search(allowance, starts, domain, generator)
+            solution = search(suited, allowance, starts, domain, generator)
         solution = rounds.valued(solution, again)
         x, value = first_new(problem, solution, pool, taken, rounds.exact)
         gains.append(rounds.gain(value))

@@ -7,7 +7,7 @@ import numpy as np
 from innerloop.batches.greedy import JointRounds, valued_again
 from innerloop.batches.problem import Filled, Problem, near
 from innerloop.maximizers.budget import Allowance
-from innerloop.maximizers.maximizer import Maximizer
+from innerloop.maximizers.maximizer import Maximizer, search
 from innerloop.maximizers.starts import PointPool, make_pool
 from innerloop.types import Array
 
@@ -28,10 +28,10 @@ def fill_jointly(rounds: JointRounds, maximizer: Maximizer, problem: Problem) ->
             log=False,
         )
         sets = pool.sets(maximizer.starts[1], problem.q, generator)
-        search, allowance = problem.suited(maximizer), Allowance(rounds.search, meter)
+        suited, allowance = problem.suited(maximizer), Allowance(rounds.search, meter)
         again = valued_again(rounds, allowance)
         with meter.holding_back(again):
-            solution = search(allowance, sets, domain, generator)
+            solution = search(suited, allowance, sets, domain, generator)
         X = distinct(rounds.valued(solution, again).X[0], pool, problem)
     return Filled(X, rounds.gains(X))
 

@@ -11,7 +11,7 @@ from innerloop.acquisition.joint import Joint
 from innerloop.acquisition.lookahead import Lookahead
 from innerloop.acquisition.utility import Utility
 from innerloop.maximizers.budget import CLOCKS, Budget
-from innerloop.surrogate.gaussian_process import Posterior
+from innerloop.surrogate.model import Model
 
 # Values are computed in shards, so that their time is in proportion to their number from here on.
 _MEASURED = 1024
@@ -20,7 +20,7 @@ _REPETITIONS = 3
 
 def measured_budget(
     values: int,
-    posterior: Posterior,
+    posterior: Model,
     q: int,
     utility: Utility | Lookahead,
     *,

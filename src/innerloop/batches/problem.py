@@ -15,7 +15,7 @@ from innerloop.domain.domain import Domain
 from innerloop.maximizers.budget import Meter
 from innerloop.maximizers.exchange import Exchange
 from innerloop.maximizers.maximizer import Maximizer
-from innerloop.surrogate.gaussian_process import Posterior
+from innerloop.surrogate.model import Surrogate
 from innerloop.types import Array
 
 _CENTERS = 8
@@ -41,7 +41,7 @@ class Problem:
         objectives: how many of the outcomes are objectives; the others are constraints.
     """
 
-    posteriors: tuple[Posterior, ...]
+    posteriors: tuple[Surrogate, ...]
     q: int
     pending: Array
     domain: Domain
@@ -52,7 +52,7 @@ class Problem:
     objectives: int = 1
 
     @property
-    def posterior(self) -> Posterior:
+    def posterior(self) -> Surrogate:
         """The belief over the first outcome."""
         return self.posteriors[0]
 
@@ -75,6 +75,8 @@ class Problem:
         there are none, those that are most likely to be.
         """
         X = self.posterior.X
+        if not len(X):
+            return X
         means = np.stack([_means(each, X) for each in self.posteriors], axis=-1)  # (n, K)
         rows = np.flatnonzero(is_feasible(means, self.objectives))
         if not rows.size:
@@ -91,9 +93,7 @@ class Problem:
     @property
     def inverse_lengthscales(self) -> Array:
         """Those of the outcome that varies fastest, by coordinate: (d,)."""
-        d = self.domain.d
-        scales = [each.gp.kernel.rates(d) for each in self.posteriors]
-        return np.asarray(np.max(scales, axis=0))
+        return np.asarray(np.max([each.inverse_lengthscales for each in self.posteriors], axis=0))
 
     def suited(self, maximizer: Maximizer) -> Maximizer:
         """The maximizer for this domain: one that leaves discrete coordinates needs moves of them.
@@ -138,14 +138,14 @@ class Filled:
     bound: float | None = None
 
 
-def _means(posterior: Posterior, X: Array) -> Array:
+def _means(posterior: Surrogate, X: Array) -> Array:
     """Posterior means at points X (n, d), which may be the observations: (n,)."""
     if posterior.X is X or np.array_equal(posterior.X, X):
         return posterior.fitted
     return posterior.marginals(X)[0]
 
 
-def _log_chance(limits: tuple[Posterior, ...], X: Array) -> Array:
+def _log_chance(limits: tuple[Surrogate, ...], X: Array) -> Array:
     """The logarithm of the chance that points X (n, d) are within all limits: (n,)."""
     marginals = np.array([each.marginals(X) for each in limits])  # (C, 2, n)
     mean, variance = marginals.transpose(1, 2, 0)[:, :, None]  # (n, 1, C) each
@@ -154,7 +154,7 @@ def _log_chance(limits: tuple[Posterior, ...], X: Array) -> Array:
 
 
 def draws_for(
-    posteriors: tuple[Posterior, ...], m: int, columns: int, generator: np.random.Generator
+    posteriors: tuple[Surrogate, ...], m: int, columns: int, generator: np.random.Generator
 ) -> Array:
     """Base draws (m, columns), or (m, columns, K) for K outcomes."""
     K = len(posteriors)

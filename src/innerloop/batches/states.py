@@ -25,7 +25,8 @@ from innerloop.acquisition.shards import PreparedSets, shards
 from innerloop.acquisition.utility import Gain, Utility
 from innerloop.batches.chance import Chance
 from innerloop.errors import InputError
-from innerloop.surrogate.gaussian_process import Belief, Posterior
+from innerloop.surrogate.model import JointBelief, Model, Surrogate
+from innerloop.surrogate.own_model import surrogate_of
 from innerloop.types import Array
 
 ALL = slice(None)
@@ -55,7 +56,7 @@ class Beliefs:
     variance: Array
     sd: Array
     loadings: Array
-    sources: tuple[Belief, ...] = ()
+    sources: tuple[JointBelief, ...] = ()
 
     def __len__(self) -> int:
         return len(self.X)
@@ -86,19 +87,19 @@ class States:
     """
 
     utility: Utility
-    posteriors: tuple[Posterior, ...]
+    posteriors: tuple[Surrogate, ...]
     z: Array
     points: Array
     floor: Array | None
     log_weights: Array | None = None
     before: States | None = None
-    last: tuple[Belief, ...] | None = None
+    last: tuple[JointBelief, ...] | None = None
     blur: float = 0.0
 
     @staticmethod
     def start(
         utility: Utility,
-        posteriors: tuple[Posterior, ...],
+        posteriors: tuple[Surrogate, ...],
         z: Array,
         log_weights: Array | None = None,
     ) -> States:
@@ -113,7 +114,7 @@ class States:
         return len(self.z) if len(self.points) else 1
 
     @cached_property
-    def given(self) -> tuple[Posterior, ...]:
+    def given(self) -> tuple[Surrogate, ...]:
         """The posteriors given the fixed points too; worked out when first needed, in O(n^2)."""
         if self.before is None:
             return self.posteriors
@@ -127,7 +128,7 @@ class States:
     @cached_property
     def _smallest(self) -> Array:
         """Variances below these are rounding error: (K,)."""
-        return np.array([each.gp.kernel.smallest_variance for each in self.posteriors])
+        return np.array([each.smallest_variance for each in self.posteriors])
 
     def beliefs(self, X: Array) -> Beliefs:
         """What gains depend on at queries X (N, d)."""
@@ -170,6 +171,12 @@ class States:
             gain = grade(mean, shift[..., 0], sd, floor)
         else:
             gain = grade(mean[:, None], shift, sd[:, None], floor)
+        if not isinstance(gain, Gain) or np.shape(gain.value) != shift.shape[:2]:
+            got = checks.shown(gain.value if isinstance(gain, Gain) else gain)
+            raise InputError(
+                f"{type(self.utility).__name__}.{grade.__name__} must return a Gain with value of "
+                f"shape {shift.shape[:2]}, got {got}"
+            )
         if self.log_weights is None:
             return gain
         return gain._replace(value=gain.value + self.log_weights[some])
@@ -276,22 +283,12 @@ class States:
 
     def _covariances(self, beliefs: Beliefs, i: int) -> Array:
         """Covariance of every query with the i-th, given data and fixed points: (N, K)."""
-        x = beliefs.X[i : i + 1]
-        columns = []
-        for k, posterior in enumerate(self.posteriors):
-            if beliefs.sources:
-                features = beliefs.sources[k].features[:, 0, : posterior.n]
-                by_data = features @ features[i]
-            else:
-                weights = posterior.unchecked_belief(x).features[0] @ posterior.whitener
-                by_data = np.concatenate(
-                    [
-                        posterior.cross_covariance(beliefs.X[j : j + _SHARD])[0] @ weights
-                        for j in range(0, len(beliefs), _SHARD)
-                    ]
-                )
-            by_fixed = beliefs.loadings[..., k] @ beliefs.loadings[i, :, k]
-            columns.append(posterior.gp.kernel(beliefs.X, x)[:, 0] - by_data - by_fixed)
+        sources = beliefs.sources or (None,) * len(self.posteriors)
+        loadings = beliefs.loadings
+        columns = [
+            each.covariances(beliefs.X, i, source) - loadings[..., k] @ loadings[i, :, k]
+            for k, (each, source) in enumerate(zip(self.posteriors, sources, strict=True))
+        ]
         return np.stack(columns, axis=-1)
 
 
@@ -302,25 +299,25 @@ class Incremental:
 
     Args:
         utility: a myopic maximal `Utility`.
-        posterior: the belief given the data.
+        posterior: the belief given the data: a `Posterior`, or a `Model` of your own.
         z: base draws (m, q); column j fantasizes the j-th point that `extend` fixes.
         log: whether values are logarithms of gains, exact and stable where gains underflow; for
             utilities that have them, such as EI and PI.
     """
 
     def __init__(
-        self, utility: Utility, posterior: Posterior, z: ArrayLike, *, log: bool = False
+        self, utility: Utility, posterior: Model, z: ArrayLike, *, log: bool = False
     ) -> None:
         if not isinstance(utility, Utility):
             raise InputError(
                 f"the incremental form needs a myopic maximal utility, got "
                 f"{type(utility).__name__}; use Joint with the chosen points as pending"
             )
-        checks.instance("posterior", posterior, Posterior, "a Posterior")
+        surrogate = surrogate_of(posterior)
         if log and not utility.has_log_gain:
             raise InputError(f"{type(utility).__name__} has no gain in log space")
         draws = checks.base_draws("z", z).copy()
-        self._bind(States.start(utility, (posterior,), draws), log, None, ALL)
+        self._bind(States.start(utility, (surrogate,), draws), log, None, ALL)
 
     @classmethod
     def of(
@@ -389,7 +386,7 @@ class Incremental:
             beliefs = self.states.beliefs(queries[rows])
             gain = self.states.gains(beliefs, log=self.log, some=self._some)
             values.append(self._average(gain)[0])
-        value = _joined(values)
+        value = checks.numbers(self.states.utility, _joined(values))
         return value if self._chance is None else value + self._chance.log(queries)[0]
 
     def value_and_grad(self, X: ArrayLike) -> tuple[Array, Array]:
@@ -408,7 +405,7 @@ class Incremental:
             value, weights = self._average(gain)
             values.append(value)
             grads.append(self._pulled_back(beliefs, gain, weights))
-        value, grad = _joined(values), _joined(grads)
+        value, grad = checks.numbers(self.states.utility, _joined(values)), _joined(grads)
         if self._chance is not None:
             log_chance, slope = self._chance.log(queries)
             value, grad = value + log_chance, grad + slope[:, None]

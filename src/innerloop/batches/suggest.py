@@ -29,7 +29,7 @@ from innerloop.maximizers import named
 from innerloop.maximizers.bfgs import BFGS
 from innerloop.maximizers.budget import Budget, Meter
 from innerloop.maximizers.maximizer import Maximizer
-from innerloop.surrogate.gaussian_process import Posterior
+from innerloop.surrogate.model import Model
 from innerloop.types import Array, Seed
 
 WAYS = ("default", "greedy", "joint")
@@ -73,7 +73,7 @@ class Batch:
 
 
 def suggest(
-    posterior: Posterior | Sequence[Posterior],
+    posterior: Model | Sequence[Model],
     q: int,
     utility: Utility | Lookahead | None = None,
     *,
@@ -91,8 +91,8 @@ def suggest(
     """Choose the next q queries in the unit cube.
 
     Args:
-        posterior: the belief given the data; one for each outcome, objectives first, if the utility
-            is of several.
+        posterior: the belief given the data, a `Posterior` or a `Model` of your own; one for each
+            outcome, objectives first, if the utility is of several.
         q: how many queries.
         utility: by default expected improvement over the best posterior mean at an observation.
         way: "default", local maxima of the gain, a choice among them and joint ascent; "greedy",
@@ -158,6 +158,7 @@ def suggest(
         gains, bound = filled.estimates, None
         if isinstance(utility, Utility):  # ES and KG are not submodular
             gains = gains_of(filled.X, utility, problem) if filled.gains is None else filled.gains
+            checks.numbers(utility, gains)
             bound = upper_bound(filled, gains, utility, problem)
     return Batch(
         X=filled.X,

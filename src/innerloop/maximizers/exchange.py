@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from innerloop.domain.domain import Domain, Neighbours
 from innerloop.maximizers.budget import Allowance
-from innerloop.maximizers.maximizer import Maximizer
+from innerloop.maximizers.maximizer import Maximizer, search
 from innerloop.maximizers.objective import Solution
 from innerloop.maximizers.query_sets import best_of
 from innerloop.types import Array
@@ -47,13 +47,14 @@ class Exchange(Maximizer):
         generator: np.random.Generator,
     ) -> Solution:
         """Maximize from `starts` until no move helps or the allowance is spent."""
-        solution = self.maximizer(allowance, starts, domain, generator)
+        solution = search(self.maximizer, allowance, starts, domain, generator)
         ends = [solution]
         for _ in range(self.rounds if domain.values else 0):
             better = self._moved(solution.X[: self.searches], allowance, domain, generator)
             if not len(better) or not allowance.affordable(len(better)):
                 break
-            solution = (self.again or self.maximizer)(allowance, better, domain, generator)
+            again = self.again or self.maximizer
+            solution = search(again, allowance, better, domain, generator)
             ends.append(solution)
         return best_of(sum(len(end.value) for end in ends), *ends)
 

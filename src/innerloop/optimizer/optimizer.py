@@ -34,6 +34,7 @@ from innerloop.optimizer.results import Results
 from innerloop.optimizer.rows import frame_of, rows_of
 from innerloop.optimizer.settings import Settings, default_initial
 from innerloop.optimizer.trials import Forecast, Prediction, Trial, failed_for_a_while, tried
+from innerloop.optimizer.trials_table import trials_table
 from innerloop.space.space import Space
 from innerloop.surrogate.gaussian_process import Posterior
 from innerloop.surrogate.kernels import Kernel
@@ -432,6 +433,9 @@ class Optimizer(History):
         return other
 
     @locked
+    def _repr_html_(self) -> str:
+        return trials_table(repr(self), self._trials, self.goals, self.direction)
+
     def __repr__(self) -> str:
         states = [trial.state for trial in self._trials]
         counts = ", ".join(f"{states.count(s)} {s}" for s in dict.fromkeys(states))

@@ -16,7 +16,7 @@ from innerloop.maximizers.maximizer import Maximizer
 from innerloop.optimizer.acquisitions import ACQUISITIONS
 from innerloop.optimizer.goals import DIRECTIONS, Goals
 from innerloop.optimizer.plain_data import class_name, class_of, from_plain, to_plain
-from innerloop.surrogate.kernels import Kernel, Matern52
+from innerloop.surrogate.kernels import Kernel, Matern52, check_kind
 
 # Sobol points to start from: a few more than there are parameters to learn about.
 _INITIAL_PER_PARAMETER, _FEWEST_INITIAL, _MOST_INITIAL = 2, 4, 24
@@ -46,9 +46,8 @@ class Settings:
         checks.one_of("way", self.way, (None, *WAYS))
         if self.maximizer is not None:
             named(self.maximizer)
-        is_class = isinstance(self.kernel, type) and issubclass(self.kernel, Kernel)
-        if self.kernel is not None and not is_class:
-            raise InputError(f"kernel must be a class, such as Matern52, got {self.kernel!r}")
+        if self.kernel is not None:
+            check_kind(self.kernel)
         looks_ahead = self.acquisition in ("es", "kg") or isinstance(self.acquisition, Lookahead)
         if self.form == "incremental" and (self.way == "joint" or looks_ahead):
             raise InputError(

@@ -12,11 +12,16 @@ from typing import Any
 import numpy as np
 
 from innerloop.errors import InputError
+from innerloop.html_table import table
 
 #: Asked and not told; told a value; told to have failed; not told in time; cut off, for reasons
 #: that say nothing of its params: it teaches nothing, and its point is as good as new; and so it is
 #: with one that is to be forgotten, whatever it was told.
 STATES = ("pending", "complete", "failed", "expired", "cancelled", "forgotten")
+
+
+# What a short line about a trial says of it, if it is there; when and why are for `to_dict`.
+_SHOWN = ("value", "noise_sd", "outcomes", "noise_sds", "outside")
 
 
 @dataclass(frozen=True)
@@ -66,7 +71,7 @@ class Certificate:
     seconds: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Trial:
     """One evaluation of the function.
 
@@ -103,6 +108,21 @@ class Trial:
     noise_sds: dict[str, float] | None = None
     predictions: dict[str, Prediction] | None = None
     outside: str | None = None
+
+    def __repr__(self) -> str:
+        always = [f"id={self.id}", f"params={self.params}", f"state={self.state!r}"]
+        told = {name: getattr(self, name) for name in _SHOWN}
+        if self.error is not None:  # of a traceback the last line
+            told["error"] = (self.error.strip().splitlines() or [""])[-1]
+        rest = [f"{name}={each!r}" for name, each in told.items() if each is not None]
+        return f"Trial({', '.join(always + rest)})"
+
+    def _repr_html_(self) -> str:
+        told = {name: getattr(self, name) for name in (*_SHOWN, "error")}
+        if self.prediction is not None:
+            told["predicted"] = f"{self.prediction.mean:.6g}, sd {self.prediction.sd:.3g}"
+        rows = [*self.params.items(), *((k, v) for k, v in told.items() if v is not None)]
+        return table(f"Trial {self.id}, {self.state}", rows)
 
     def to_dict(self) -> dict[str, Any]:
         """As plain data, ready for JSON; what most trials do not have only where it is."""

@@ -6,6 +6,7 @@ data that lie beside them in the file.
 
 from __future__ import annotations
 
+import html
 import os
 from pathlib import Path
 
@@ -15,6 +16,9 @@ from innerloop.errors import InputError
 from innerloop.optimizer.optimizer import Optimizer
 from innerloop.report.page import page
 from innerloop.report.subject import subject_of
+
+# Height of a report in a notebook, in pixels.
+_HEIGHT = 720
 
 
 def write_report(
@@ -45,6 +49,45 @@ def html_of(optimizer: Optimizer, *, title: str | None = None, next_points: int 
         optimizer = _inside(optimizer)
     with linalg.one_blas_thread():
         return page(subject_of(optimizer, next_points), title or "Optimization report")
+
+
+class Report:
+    """The report about an optimizer as it is now, which a notebook shows in its output.
+
+    The optimizer stays as it is. `html` is the whole page as text.
+
+    Args:
+        optimizer: whose trials it is about.
+        title: the heading of the page.
+        next_points: how many points to show that would be asked next; 0 for none.
+    """
+
+    def __init__(
+        self, optimizer: Optimizer, *, title: str | None = None, next_points: int = 4
+    ) -> None:
+        self.html = html_of(optimizer, title=title, next_points=next_points)
+        self._trials = len(optimizer.trials)
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write the page to a file, which holds either all of it or what it held before.
+
+        Args:
+            path: where to.
+
+        Returns:
+            The path.
+        """
+        write_text(Path(path), self.html)
+        return Path(path)
+
+    def __repr__(self) -> str:
+        return f"Report(of {self._trials} trials)"
+
+    def _repr_html_(self) -> str:
+        # A page of its own: it may run its scripts, and touch nothing of the page around it.
+        style = f"width: 100%; height: {_HEIGHT}px; border: 0"
+        page = html.escape(self.html)
+        return f'<iframe sandbox="allow-scripts" style="{style}" srcdoc="{page}"></iframe>'
 
 
 def _inside(optimizer: Optimizer) -> Optimizer:

@@ -101,8 +101,8 @@ def optimize(
         timeout: seconds after which the run ends, without waiting for what is still running.
         callbacks: each is called as callback(optimizer, trial) when a trial has finished, and may
             raise StopIteration to end the run.
-        progress: whether to show a progress bar; by default if there is a terminal and rich is
-            installed.
+        progress: whether to show a progress bar; by default where somebody may be looking: in a
+            notebook, and on a terminal if rich is installed.
         max_failures: the run ends when trials have failed at so many different places in a row;
             None for any number.
         fixed: values of some parameters, for this run only.

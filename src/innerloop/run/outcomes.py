@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import pickle
-import reprlib
 import traceback
 from concurrent.futures import BrokenExecutor, CancelledError, Future
 from typing import Any, NamedTuple
 
+from innerloop.checks import shown
 from innerloop.errors import InputError
 from innerloop.optimizer.goals import Goals
 from innerloop.run.evaluate import evaluate
-
-_SHORT = reprlib.Repr()
-_SHORT.maxstring = _SHORT.maxother = 120
 
 
 class Outcome(NamedTuple):
@@ -82,7 +79,7 @@ def refusal(returned: Any, goals: Goals) -> str:
     number = "a number, or a tuple of a number and a noise_sd of 0 or above"
     named = f"a mapping from {names} to"
     expected = f"{number}, or {named} one of these" if goals.is_plain else f"{named} {number}"
-    return f"f must return {expected}, got {_SHORT.repr(returned)}"
+    return f"f must return {expected}, got {shown(returned)}"
 
 
 def describe(exception: BaseException) -> str:

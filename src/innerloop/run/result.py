@@ -8,7 +8,8 @@ from typing import Any, cast
 from innerloop.errors import InputError
 from innerloop.optimizer.optimizer import Optimizer
 from innerloop.optimizer.trials import Trial
-from innerloop.run.outcomes import describe
+from innerloop.optimizer.trials_table import trials_table
+from innerloop.run.outcomes import describe, last_line
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -83,6 +84,10 @@ class Result:
         """
         return self.optimizer.to_dataframe(library)
 
+    def _repr_html_(self) -> str:
+        optimizer, notes = self.optimizer, str(self).splitlines()[1:3]
+        return trials_table(self._found(), self.trials, optimizer.goals, optimizer.direction, notes)
+
     def __repr__(self) -> str:
         return f"Result({self._found()}, {self._counts()}, stopped={self.stopped!r})"
 
@@ -100,7 +105,10 @@ class Result:
             return f"best value {self.value:.6g} at {self.params}"
         except InputError:
             complete = any(trial.state == "complete" for trial in self.trials)
-            return "no trial is within all limits" if complete else "no trial has a value"
+            if complete:
+                return "no trial is within all limits"
+            reason = f": {last_line(self.failures[-1].error)}" if self.failures else ""
+            return f"no trial has a value{reason}"
 
     def _counts(self) -> str:
         cut_off = sum(trial.state == "cancelled" for trial in self.trials)

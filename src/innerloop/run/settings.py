@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypedDict
@@ -100,10 +101,25 @@ def the_executor(
 ) -> Submits | None:
     """The executor, if everything is what it should be."""
     checks.instance("f", f, Callable, "a function of params")
+    _check_arguments("f", f, "params, a dictionary")
     if isinstance(callbacks, str) or not isinstance(callbacks, Sequence):
         raise InputError(f"callbacks must be a list of functions, got {callbacks!r}")
     for callback in callbacks:
         checks.instance("a callback", callback, Callable, "a function of optimizer and trial")
+        _check_arguments("a callback", callback, "optimizer", "trial")
     if executor is not None and not callable(getattr(executor, "submit", None)):
         raise InputError(f"executor must have a method submit, got {executor!r}")
     return DaskExecutor(executor) if is_dask_client(executor) else executor
+
+
+def _check_arguments(name: str, function: Callable[..., Any], *arguments: str) -> None:
+    """An error if a function cannot be called with so many arguments."""
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # some that are compiled do not say
+        return
+    try:
+        signature.bind(*arguments)
+    except TypeError:
+        expected = " and ".join(arguments)
+        raise InputError(f"{name} must take {expected}, got one that takes {signature}") from None

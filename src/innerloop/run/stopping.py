@@ -204,7 +204,12 @@ def first_reached(stop: Sequence[Stop], optimizer: Optimizer) -> str | None:
     Returns:
         The reason in words.
     """
-    return next((why for each in stop if (why := each.reached(optimizer)) is not None), None)
+    for each in stop:
+        why = each.reached(optimizer)
+        checks.instance(f"{type(each).__name__}.reached", why, str | None, "a reason or None")
+        if why is not None:
+            return why
+    return None
 
 
 def checked(stop: object, goals: Goals) -> tuple[Stop, ...]:

@@ -17,6 +17,7 @@ from innerloop.domain.conditions import Condition, Conditions
 from innerloop.domain.domain import Domain
 from innerloop.domain.enumeration import everything
 from innerloop.errors import InputError
+from innerloop.html_table import table
 from innerloop.sobol import sobol
 from innerloop.space import toml
 from innerloop.space.at_most import AtMost, absent, supports_of
@@ -362,6 +363,16 @@ class Space:
     def __hash__(self) -> int:
         return hash(self._identity)
 
+    def _repr_html_(self) -> str:
+        rows = [
+            [name, type(each).__name__, _words(each)]
+            if isinstance(each, Parameter)
+            else [name, "fixed", repr(each)]
+            for name, each in self.parameters.items()
+        ]
+        header = ["parameter", "kind", "values"]
+        return table(f"Space of {len(rows)} parameters", rows, header=header, notes=self.texts)
+
     def __repr__(self) -> str:
         end = f", constraints={list(self.constraints)}" if self.constraints else ""
         return f"Space({dict(self.parameters)}{end})"
@@ -527,6 +538,18 @@ class Space:
 def _space(parameters: Mapping[str, Any], constraints: Sequence[Any]) -> Space:
     """A space as it was before pickling."""
     return Space(parameters, constraints=constraints)
+
+
+def _words(parameter: Parameter) -> str:
+    """The values of a parameter in a few words."""
+    said = parameter.to_dict()
+    if "values" in said:
+        return ", ".join(map(str, said["values"]))
+    words = [f"{said['low']} to {said['high']}", *(["log"] if said["log"] else [])]
+    rest = {k: v for k, v in said.items() if k not in ("type", "low", "high", "log")}
+    if rest.get("step") == 1 and said["type"] == "integer":
+        rest.pop("step")
+    return ", ".join([*words, *(f"{k} {v}" for k, v in rest.items() if v is not None)])
 
 
 def _text(constraint: str | AtMost | Callable[[Mapping[str, Any]], float]) -> str:

@@ -13,20 +13,24 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from innerloop import checks, linalg
 from innerloop.errors import InputError, NumericalError
+from innerloop.html_table import table
 from innerloop.surrogate.kernels import (
     Kernel,
     ScaledPoints,
     squared_distances,
     squared_distances_pullback,
 )
+from innerloop.surrogate.model import Paths, marginals_of
 from innerloop.types import Array
+
+# Points whose covariances with the observations are worked out at a time, where there are many.
+_SHARD = 4096
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,6 +123,21 @@ class Posterior:
         return int(self.X.shape[1])
 
     @property
+    def scale(self) -> float:
+        """Prior variance of f, which jitter is relative to."""
+        return self.gp.kernel.variance
+
+    @property
+    def smallest_variance(self) -> float:
+        """Variances below this are rounding error."""
+        return self.gp.kernel.smallest_variance
+
+    @property
+    def inverse_lengthscales(self) -> Array:
+        """How many lengthscales apart points are that differ by 1 in one coordinate, (d,)."""
+        return self.gp.kernel.rates(self.d)
+
+    @property
     def query_noise(self) -> float:
         """Noise variance expected of a new observation: the median one, if they differ."""
         return float(np.median(self.noise))
@@ -170,6 +189,18 @@ class Posterior:
         variance: Array = np.maximum(self.noise * (1.0 - self.noise * inverse), 0.0)
         return variance
 
+    def _repr_html_(self) -> str:
+        kernel = self.gp.kernel
+        rows = [
+            ("mean", self.gp.mean),
+            ("sd of f", float(np.sqrt(kernel.variance))),
+            ("sd of the noise", float(np.sqrt(self.query_noise))),
+            ("lengthscales", ", ".join(f"{each:.3g}" for each in np.ravel(kernel.lengthscales))),
+            ("y", f"{self.y.min():.6g} to {self.y.max():.6g}"),
+        ]
+        name = type(kernel).__name__
+        return table(f"Posterior of {name}: n = {self.n} observations, d = {self.d}", rows)
+
     @property
     def slopes(self) -> Array:
         """Gradients of the posterior mean at the observations, (n, d)."""
@@ -186,10 +217,7 @@ class Posterior:
         Returns:
             Means (...) and variances (...).
         """
-        points = checks.point_array("Xs", Xs, self.d)
-        lead = points.shape[:-1]
-        belief = self.unchecked_belief(points.reshape(-1, 1, self.d))
-        return belief.mean.reshape(lead), np.maximum(belief.cov, 0.0).reshape(lead)
+        return marginals_of(self, checks.point_array("Xs", Xs, self.d))
 
     def belief(self, Xq: ArrayLike) -> Belief:
         """Joint belief over f at each query set.
@@ -309,6 +337,40 @@ class Posterior:
 
         return k, product_gradient
 
+    def covariances(self, X: Array, i: int, belief: Belief | None = None) -> Array:
+        """Posterior covariances of f at each point with that at the i-th.
+
+        Args:
+            X: (N, d), points.
+            i: which of them.
+            belief: that at X as (N, 1, d), which may be given more observations, if it is at hand.
+
+        Returns:
+            Covariances, (N,).
+        """
+        x = X[i : i + 1]
+        prior = self.gp.kernel(X, x)[:, 0]
+        if belief is not None:
+            features = belief.features[:, 0, : self.n]
+            return np.asarray(prior - features @ features[i])
+        weights = self.unchecked_belief(x).features[0] @ self.whitener
+        explained = [
+            self.cross_covariance(X[j : j + _SHARD])[0] @ weights for j in range(0, len(X), _SHARD)
+        ]
+        return np.asarray(prior - np.concatenate(explained))
+
+    def likeness(self, X: Array, x: Array) -> Array:
+        """Correlation of f at points with that at another before there are data.
+
+        Args:
+            X: (N, d), points.
+            x: (d,), another one.
+
+        Returns:
+            Correlations, (N,).
+        """
+        return self.gp.kernel(X, x[None])[:, 0] / self.gp.kernel.variance
+
     def own_products(self, X: Array, weights: Array) -> tuple[Array, Array]:
         """Covariances of points with the observations times weights, each with its own.
 
@@ -366,18 +428,6 @@ class Posterior:
         return Belief(
             mean.reshape(Xq.shape[:-1]), cov, sets, self, queries, kernel_pullback, block_pullback
         )
-
-
-class Paths(NamedTuple):
-    """Sample paths Y = mean + factor z (eq. 3).
-
-    Args:
-        mean: (..., q).
-        factor: (..., q, fantasized + q).
-    """
-
-    mean: Array
-    factor: Array
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,6 +14,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cache
+from numbers import Real
 from typing import ClassVar
 
 import numpy as np
@@ -55,6 +57,7 @@ class Kernel(ABC):
     def __init__(
         self, lengthscales: ArrayLike, variance: float = 1.0, axes: ArrayLike | None = None
     ) -> None:
+        check_kind(type(self))
         scales = checks.positive("lengthscales", lengthscales)
         if scales.ndim > 1 or scales.size == 0:
             raise InputError(
@@ -157,6 +160,50 @@ class Kernel(ABC):
         center = second.mean(axis=0)
         A, B = self.scaled(first - center), self.scaled(second - center)
         return self.profile(squared_distances(A, B), self.variance)[0]
+
+
+def check_kind(kernel: object) -> None:
+    """An error if that is no class of kernel, or one whose profile is not what it should be.
+
+    Args:
+        kernel: the class; each is looked at once.
+    """
+    if not (isinstance(kernel, type) and issubclass(kernel, Kernel)):
+        raise InputError(f"kernel must be a class, such as Matern52, got {kernel!r}")
+    _check_profile(kernel)
+
+
+@cache
+def _check_profile(kind: type[Kernel]) -> None:
+    """An error if a profile has another shape, or a pullback that is not its derivative."""
+    name, variance, step = f"{kind.__name__}.profile(s, variance)", 2.0, 1e-5
+    stretch = getattr(kind, "stretch", None)
+    checks.instance(f"{kind.__name__}.stretch", stretch, Real, "a number")
+    s = np.array([[0.0, 0.3], [1.0, 4.0]])
+
+    def covariance(s: Array) -> tuple[Array, Callable[[Array], Array]]:
+        found: object = kind.profile(s.copy(), variance)
+        expected = f"covariances of shape {s.shape} and a function that pulls weights back"
+        if not isinstance(found, tuple) or len(found) != 2 or not callable(found[1]):
+            raise InputError(f"{name} must return {expected}, got {checks.shown(found)}")
+        k = checks.floats(f"{name}[0]", found[0])
+        if k.shape != s.shape:
+            raise InputError(f"{name} must return {expected}, got covariances of shape {k.shape}")
+        return k.copy(), found[1]
+
+    k, pullback = covariance(s)
+    if not np.isclose(k[0, 0], variance):
+        raise InputError(f"{name} must be the variance, {variance}, at s = 0, got {k[0, 0]}")
+    slope = checks.floats(f"the pullback of {name}", pullback(np.ones_like(s)))
+    if slope.shape != s.shape:
+        raise InputError(f"the pullback of {name} must have shape {s.shape}, got {slope.shape}")
+    expected = (covariance(s + step)[0] - covariance(np.maximum(s - step, 0.0))[0]) / (2.0 * step)
+    away = s > 0.0  # there is nothing below 0 to differentiate by
+    if not np.allclose(slope[away], expected[away], rtol=1e-3, atol=1e-4 * variance):
+        raise InputError(
+            f"the pullback of {name} must multiply weights by dk/ds, {expected[away]} at "
+            f"s = {s[away]}, got {slope[away]}"
+        )
 
 
 def _perpendicular(axes: ArrayLike) -> Array:

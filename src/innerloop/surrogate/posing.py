@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from innerloop import checks
 from innerloop.errors import InputError
 from innerloop.surrogate.gaussian_process import GaussianProcess
-from innerloop.surrogate.kernels import Kernel
+from innerloop.surrogate.kernels import Kernel, check_kind
 from innerloop.surrogate.log_posterior import LogPosterior
 from innerloop.surrogate.priors import Priors
 from innerloop.types import Array
@@ -109,8 +109,7 @@ def pose(
     Returns:
         The log posterior with its units.
     """
-    if not (isinstance(kernel, type) and issubclass(kernel, Kernel)):
-        raise InputError(f"kernel must be a class, such as Matern52, got {kernel!r}")
+    check_kind(kernel)
     points = checks.points("X", X)
     n, d = points.shape
     values = checks.vector("y", y, n)

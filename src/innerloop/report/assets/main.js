@@ -21,3 +21,11 @@ for (const [name, draw] of Object.entries(SECTIONS)) {
   if (host) draw(host);
 }
 document.documentElement.dataset.drawn = "yes";
+
+// Inside another page, links to places of this one would load that one.
+addEventListener("click", event => {
+  const link = event.target.closest("a[href^='#']");
+  if (!link || location.protocol !== "about:") return;
+  event.preventDefault();
+  document.getElementById(link.hash.slice(1))?.scrollIntoView();
+});

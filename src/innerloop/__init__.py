@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from innerloop.optimizer.changes import Change
     from innerloop.optimizer.optimizer import Optimizer
     from innerloop.optimizer.trials import Certificate, Forecast, Prediction, Trial
+    from innerloop.run.dask_client import dask_client
     from innerloop.run.optimize import maximize, minimize, optimize
     from innerloop.run.result import Result
     from innerloop.run.stopping import NearOptimal, Patience, Stop, Target
@@ -94,6 +95,7 @@ __all__ = [
     "Trial",
     "UpperConfidenceBound",
     "Utility",
+    "dask_client",
     "expected_utility",
     "fit",
     "iid_normal",
@@ -133,6 +135,7 @@ _MODULES = {
     "optimizer.changes": ("Change",),
     "optimizer.optimizer": ("Optimizer",),
     "optimizer.trials": ("Certificate", "Forecast", "Prediction", "Trial"),
+    "run.dask_client": ("dask_client",),
     "run.optimize": ("maximize", "minimize", "optimize"),
     "run.result": ("Result",),
     "run.stopping": ("NearOptimal", "Patience", "Stop", "Target"),

@@ -49,7 +49,10 @@ def front_of(study: StudyView) -> str:
     number = len(study.front())
     if not number:
         complete = any(record.state == "complete" for record in study.records())
-        return "no trial is within all limits" if complete else "no trial is complete yet"
+        if complete:
+            return "no trial is within all limits"
+        why = f": {said}" if (said := study.failures()) else ""
+        return f"no trial is complete yet{why}"
     trials = f"a front of {number} trial{'s' if number > 1 else ''}"
     if len(study.goals.objectives) == 1:
         return trials

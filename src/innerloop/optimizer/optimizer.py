@@ -28,6 +28,7 @@ from innerloop.optimizer.learn import Kinds, learn
 from innerloop.optimizer.learned import Learned
 from innerloop.optimizer.models import OneOutcome, SeveralOutcomes
 from innerloop.optimizer.propose import designed, propose
+from innerloop.optimizer.reasons import why_none
 from innerloop.optimizer.regret import regrets
 from innerloop.optimizer.results import Results
 from innerloop.optimizer.settings import Settings, default_initial
@@ -138,7 +139,9 @@ class Optimizer(History):
         """
         complete = self._complete()
         if not complete:
-            raise InputError("there is no best trial: none has been told a value yet")
+            failed = [t.error for t in self._trials if t.state in ("failed", "expired")]
+            why = why_none(failed, len(self._trials)) or "none has been told a value yet"
+            raise InputError(f"there is no best trial: {why}")
         if all(trial.outside is not None for trial in complete):
             raise InputError("there is no best trial: none that was told a value is in the space")
         if self.goals.is_plain:

@@ -11,7 +11,6 @@ from pathlib import Path
 
 from innerloop import checks, linalg
 from innerloop.atomic import write_text
-from innerloop.errors import InputError
 from innerloop.optimizer.optimizer import Optimizer
 from innerloop.report.page import page
 from innerloop.report.subject import subject_of
@@ -39,8 +38,7 @@ def html_of(optimizer: Optimizer, *, title: str | None = None, next_points: int 
     checks.instance("optimizer", optimizer, Optimizer, "an Optimizer")
     if title is not None:
         checks.instance("title", title, str, "text")
-    if isinstance(next_points, bool) or not isinstance(next_points, int) or next_points < 0:
-        raise InputError(f"next_points must be an integer of 0 or more, got {next_points!r}")
+    checks.count("next_points", next_points, 0)
     if any(trial.outside is not None for trial in optimizer.trials):
         optimizer = _inside(optimizer)
     with linalg.one_blas_thread():

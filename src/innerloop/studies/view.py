@@ -13,6 +13,7 @@ from innerloop.integrations.trial_changes import changes_of
 from innerloop.integrations.trial_marks import StoredTrial
 from innerloop.optimizer.changes import Change
 from innerloop.optimizer.goals import Goals
+from innerloop.optimizer.reasons import why_none
 from innerloop.space.space import Space
 from innerloop.studies.records import Record, record_of
 
@@ -77,7 +78,8 @@ class StudyView(ABC):
             )
         complete = [r for r in self.records() if r.state == "complete" and r.value is not None]
         if not complete:
-            raise StudyError(f"study {self.name!r} has no trial with a value yet")
+            why = f": {said}" if (said := self.failures()) else ""
+            raise StudyError(f"study {self.name!r} has no trial with a value yet{why}")
         complete = [record for record in complete if record.outside is None]
         feasible = [record for record in complete if record.feasible is not False]
         if not feasible:
@@ -85,6 +87,12 @@ class StudyView(ABC):
             raise StudyError(f"study {self.name!r} has no trial {where} yet")
         sign = -1.0 if self.direction == "maximize" else 1.0
         return min(feasible, key=lambda record: sign * (record.value or 0.0))
+
+    def failures(self) -> str:
+        """How many trials failed, and the reasons that most of them give; none if none failed."""
+        records = self.records()
+        errors = [r.error for r in records if r.state == "failed" and not r.lost]
+        return why_none(errors, len(records))
 
     def front(self) -> tuple[Record, ...]:
         """Complete trials within all limits that no other one beats in all objectives."""

@@ -113,7 +113,7 @@ def test_an_executor_is_an_instance(kind):
     ):
         run(executor=kind)
     with pytest.raises(
-        il.InputError, match="a method submit, got .threads.; or be dask://HOST:PORT, tcp"
+        il.InputError, match=r"a method submit, got .threads.; or be dask://HOST:PORT, tcp"
     ):
         run(executor="threads")
 

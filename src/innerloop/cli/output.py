@@ -6,8 +6,6 @@ see nothing of it that a terminal would obey; files and programs get data as the
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import sys
 import unicodedata
@@ -20,8 +18,6 @@ from innerloop.cli.options import Format
 _OBEYED = ("Cc", "Cf", "Cs", "Zl", "Zp")
 # They belong to the spelling of some languages, and join emoji.
 _JOINERS = "\u200c\u200d"
-# Spreadsheets take texts that begin so for formulas.
-_FORMULAS = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 
 
 def message(text: str) -> None:
@@ -31,19 +27,18 @@ def message(text: str) -> None:
 
 def show(items: Sequence[Mapping[str, Any]], form: Format, columns: Sequence[str] = ()) -> None:
     """Print items that have the same keys; columns: what to print when there are none."""
+    from innerloop.studies.sheets import sheet_of
+
     if form is Format.json:
         # JSON in ASCII leaves out all that a terminal would obey but one.
         print(json.dumps(list(items), indent=1).replace("\x7f", "\\u007f"))
         return
-    flat = [_flat(item) for item in items]
-    names = list(dict.fromkeys(name for item in flat for name in item))
-    names = names or [(name,) for name in columns]
+    sheet = sheet_of(items, columns)
     if form is Format.csv:
-        print(_csv_line(_titles(names)))
-        for item in flat:
-            print(_csv_line([item.get(name) for name in names]))
+        for line in sheet.csv_lines():
+            print(safe(line) if sys.stdout.isatty() else line)
     else:
-        _table(_titles(names), [[cell(item.get(name)) for name in names] for item in flat])
+        _table(sheet.titles, [list(map(cell, row)) for row in sheet.rows])
 
 
 def safe(text: str) -> str:
@@ -53,24 +48,9 @@ def safe(text: str) -> str:
 
 def cell(value: Any) -> str:
     """A value as people read it."""
-    return f"{value:.6g}" if isinstance(value, float) else _exact(value)
+    from innerloop.studies.sheets import exact
 
-
-def csv_cell(value: Any) -> str:
-    """A value as it can be read again.
-
-    Texts that a spreadsheet would take for a formula, or that begin like those which are marked
-    so, have an apostrophe in front. Numbers are as they are.
-    """
-    text = _exact(value)
-    begins_so = text.lstrip()[:1] in _FORMULAS or text[:1] in ("'", "\t", "\r", "\n")
-    return f"'{text}" if isinstance(value, str) and text and begins_so else text
-
-
-def _exact(value: Any) -> str:
-    if value is None:
-        return ""
-    return value if isinstance(value, str) else json.dumps(value)
+    return f"{value:.6g}" if isinstance(value, float) else exact(value)
 
 
 def _is_obeyed(character: str) -> bool:
@@ -79,31 +59,6 @@ def _is_obeyed(character: str) -> bool:
 
 def _spelt(character: str) -> str:
     return character.encode("unicode_escape").decode("ascii")
-
-
-def _flat(item: Mapping[str, Any]) -> dict[tuple[str, ...], Any]:
-    """Items with params have a column for each of them."""
-    flat: dict[tuple[str, ...], Any] = {}
-    for key, value in item.items():
-        if isinstance(value, Mapping):
-            flat.update({(key, name): each for name, each in value.items()})
-        else:
-            flat[(key,)] = value
-    return flat
-
-
-def _titles(names: Sequence[tuple[str, ...]]) -> list[str]:
-    """Titles of columns: params that are called like another column say that they are params."""
-    own = {name[0] for name in names if len(name) == 1}
-    return [".".join(name) if name[-1] in own else name[-1] for name in names]
-
-
-def _csv_line(values: Sequence[Any]) -> str:
-    """A row; cells with any kind of end of line in them are in quotes."""
-    text = io.StringIO()
-    csv.writer(text, lineterminator="\r\n").writerow([csv_cell(value) for value in values])
-    line = text.getvalue().removesuffix("\r\n")
-    return safe(line) if sys.stdout.isatty() else line
 
 
 def _table(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> None:

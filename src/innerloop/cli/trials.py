@@ -170,16 +170,13 @@ def _rows(study: StudyView, records: Sequence[Record], form: Format) -> list[dic
 
 
 def _row(study: StudyView, record: Record, form: Format) -> dict[str, Any]:
+    from innerloop.studies.sheets import row_of
+
+    if form is not Format.json:
+        return row_of(record, study.goals)
     several = ("outcomes", "noise_sds", "feasible", "predictions")
-    row, goals = record.to_dict(), study.goals
-    if form is Format.json:
-        return {k: each for k, each in row.items() if not (goals.is_plain and k in several)}
-    named = {name: record.outcomes.get(name) for name in goals.names}
-    if goals.constraints:
-        named["feasible"] = record.feasible
-    left_out = ("id", "state", "value", "prediction", "certificate", *several)
-    rest = {k: each for k, each in row.items() if k not in left_out}
-    return {"id": record.id, "state": record.state, **named, **rest}
+    row = record.to_dict().items()
+    return {k: each for k, each in row if not (study.goals.is_plain and k in several)}
 
 
 def studies(storage: options.Storage = STORAGE, form: options.Formatted = Format.table) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 #: A name between backticks, in a regular expression.
 QUOTED = r"`(?:[^`]|``)+`"
 _QUOTED = re.compile(QUOTED)
+_WORDS = re.compile(r"[^\W\d]\w*( \w+)*")
 
 
 def unquoted(name: str) -> str:
@@ -62,3 +63,15 @@ def named(tree: ast.expr, names: Mapping[str, str]) -> ast.expr | None:
         if isinstance(node, ast.Name):
             node.id = names.get(node.id, node.id)
     return tree
+
+
+def quoted(name: str) -> str:
+    """A name as it may be written in a constraint.
+
+    Args:
+        name: any one.
+
+    Returns:
+        The name, between backticks if it has more in it than words.
+    """
+    return name if _WORDS.fullmatch(name) else f"`{name.replace('`', '``')}`"

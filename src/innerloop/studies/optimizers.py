@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -67,8 +67,13 @@ def _known(study: StudyView, records: Sequence[Record]) -> list[tuple[Record, Tr
     known = []
     for record in records:
         state = "cancelled" if record.lost else _STATES.get(record.state)
+        if state == "complete" and not set(study.goals.names) <= record.outcomes.keys():
+            state = "pending"  # something of it has never been told
+        given: Mapping[str, Any] = record.params
+        if study.middle and given:
+            given = {name: given.get(name, usual) for name, usual in study.middle.items()}
         try:
-            params, why = admit(study.space, record.params)
+            params, why = admit(study.space, given)
         except InputError:
             continue
         if state is not None and (why is None or record.outside is not None):

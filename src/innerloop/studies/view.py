@@ -14,6 +14,7 @@ from innerloop.integrations.trial_marks import StoredTrial
 from innerloop.optimizer.changes import Change
 from innerloop.optimizer.goals import Goals
 from innerloop.optimizer.reasons import why_none
+from innerloop.space.parameters import Plain
 from innerloop.space.space import Space
 from innerloop.studies.records import Record, record_of
 
@@ -33,17 +34,27 @@ class StudyView(ABC):
         directions: "minimize" or "maximize" for each objective; a StudyError if there are several
             without names.
         attributes: those that the study has in its database.
+        names: those of objectives that have none of innerloop's.
     """
 
-    def __init__(self, name: str, directions: Sequence[str], attributes: Mapping[str, Any]) -> None:
-        self.name = name
+    #: What stands for parameters that a trial does not have, by name.
+    middle: Mapping[str, Plain]
+
+    def __init__(
+        self,
+        name: str,
+        directions: Sequence[str],
+        attributes: Mapping[str, Any],
+        names: Sequence[str] = (),
+    ) -> None:
+        self.name, self.middle = name, {}
         settings = attributes.get(ATTRIBUTE) or {}
         if settings.get("version", VERSION) > VERSION:
             raise StudyError(f"study {name!r} was written by a newer innerloop")
         table, now = settings.get("space"), space_after(changes_of(attributes))
         self.space = None if table is None else now or Space.from_dict(table)
         self.seed: int | None = settings.get("seed")
-        self.goals = goals_of(name, directions, settings)
+        self.goals = goals_of(name, directions, settings, names)
 
     @abstractmethod
     def stored_trials(self) -> Sequence[StoredTrial]:
@@ -103,19 +114,24 @@ class StudyView(ABC):
         return self.goals.hypervolume(self.records())
 
 
-def goals_of(name: str, directions: Sequence[str], settings: Mapping[str, Any]) -> Goals:
+def goals_of(
+    name: str, directions: Sequence[str], settings: Mapping[str, Any], names: Sequence[str] = ()
+) -> Goals:
     """What is wanted of the trials of a study.
 
     Args:
         name: that of the study.
         directions: "minimize" or "maximize" for each objective.
         settings: those that innerloop keeps in it, if there are any.
+        names: those of objectives that have none there.
 
     Returns:
         Its goals; a StudyError if it has several objectives without names.
     """
     if settings.get("goals") is not None:
         return Goals.of(**settings["goals"])
+    if names:
+        return Goals.of(dict(zip(names, directions, strict=True)))
     if len(directions) > 1:
         raise StudyError(
             f"study {name!r} has {len(directions)} objectives without names: give "

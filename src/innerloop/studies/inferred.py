@@ -1,0 +1,127 @@
+"""The space of a study that has none: all that its trials chose from."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from optuna.distributions import (
+    BaseDistribution,
+    CategoricalDistribution,
+    FloatDistribution,
+    IntDistribution,
+)
+from optuna.trial import FrozenTrial
+
+from innerloop.errors import InputError
+from innerloop.space.parameters import Choice, Integer, Plain, Real, plain
+from innerloop.space.space import Space
+
+_Parameter = Real | Integer | Choice
+_Numeric = FloatDistribution | IntDistribution
+
+
+class Inferred(NamedTuple):
+    """What trials chose from.
+
+    Args:
+        space: of all parameters that any trial has; None if no model can search it.
+        middle: by name, what stands for the parameters that a trial does not have.
+    """
+
+    space: Space | None
+    middle: dict[str, Plain]
+
+    def values_of(self, trial: FrozenTrial) -> dict[str, Plain]:
+        """The parameters that a trial has, as plain values of the space; others are left out."""
+        known = {} if self.space is None else self.space.parameters
+        values: dict[str, Plain] = {}
+        for name, value in trial.params.items():
+            parameter = known.get(name)
+            if isinstance(parameter, Choice):
+                same = [each for each in parameter.values if each == _label(value)]
+                values[name] = same[0]  # True and 1 are one choice, as they are for Optuna
+            else:
+                values[name] = _label(value)
+        return values
+
+
+def inferred(trials: Sequence[FrozenTrial]) -> Inferred:
+    """The space of trials: distributions together, of ranges that have changed the widest.
+
+    Args:
+        trials: of any sampler, with any distributions.
+
+    Returns:
+        The space, in the order in which parameters came up.
+    """
+    chosen: dict[str, list[tuple[BaseDistribution, Any]]] = {}
+    for trial in trials:
+        for name, value in trial.params.items():
+            chosen.setdefault(name, []).append((trial.distributions[name], value))
+    found = {name: _parameter(each) for name, each in chosen.items()}
+    parameters = {name: each for name, each in found.items() if each is not None}
+    try:
+        space = Space(parameters)
+    except InputError:  # nothing varies
+        return Inferred(None, {})
+    return Inferred(space, {name: _middle(each) for name, each in parameters.items()})
+
+
+def _parameter(chosen: Sequence[tuple[BaseDistribution, Any]]) -> _Parameter | None:
+    """The parameter of which values were chosen from distributions; None if there is none."""
+    distributions = list(dict.fromkeys(each for each, _ in chosen))
+    values = [value for _, value in chosen]
+    numeric = [each for each in distributions if isinstance(each, _Numeric)]
+    try:
+        if len(numeric) == len(distributions) or _are_numbers(values):
+            return _number(numeric, values)
+    except InputError:  # too large for a space
+        return None
+    categorical = [each for each in distributions if isinstance(each, CategoricalDistribution)]
+    options = [option for each in categorical for option in each.choices]
+    return Choice(tuple(dict.fromkeys(map(_label, [*options, *values]))))
+
+
+def _number(distributions: Sequence[_Numeric], values: Sequence[Any]) -> Real | Integer:
+    """Numbers from the lowest to the highest, with a step if it is one for all of them."""
+    low = min([*(each.low for each in distributions), *values])
+    high = max([*(each.high for each in distributions), *values])
+    log = bool(distributions) and low > 0 and all(each.log for each in distributions)
+    steps = {each.step for each in distributions}
+    step = steps.pop() if len(steps) == 1 and not log else None
+    is_whole = all(isinstance(each, IntDistribution) for each in distributions)
+    if is_whole and all(isinstance(each, int) for each in (low, high, *values)):
+        whole = int(step or 1)
+        starts = {each.low % whole for each in distributions} | {value % whole for value in values}
+        return Integer(low, high, log=log, step=whole if len(starts) == 1 else 1)
+    if step is None or not low < high:
+        return Real(low, high, log=log)
+    stepped = Real(low, high, step=step)
+    try:
+        for value in (*(each.low for each in distributions), *values):
+            stepped.check("value", value)
+    except InputError:
+        return Real(low, high)
+    return stepped
+
+
+def _are_numbers(values: Sequence[Any]) -> bool:
+    """Whether values of distributions that are not known are finite numbers."""
+    return all(type(value) in (int, float) and math.isfinite(value) for value in values)
+
+
+def _label(value: Any) -> Plain:
+    """A value as a plain one: what is none is known by its text."""
+    try:
+        return plain("value", value)
+    except InputError:
+        return str(value)
+
+
+def _middle(parameter: _Parameter) -> Plain:
+    """The value in the middle of a range; of choices the first."""
+    if isinstance(parameter, Choice):
+        return parameter.values[0]
+    return parameter.decode([0.5] * parameter.width)

@@ -19,13 +19,14 @@ from hypothesis import strategies as st
 
 import innerloop as il
 from innerloop.optimizer.trials import STATES
+from innerloop.report import subject as subjects
+from innerloop.report.case import case_of_optimizer
 from innerloop.report.model import FittedModel
 from innerloop.report.numbers import compact, duration, moment, number, percent
 from innerloop.report.outlook import outlook
 from innerloop.report.page import text
 from innerloop.report.report import html_of, write_report
 from innerloop.report.slices import maps, slices
-from innerloop.report.subject import subject_of
 from innerloop.report.thinned_copy import copy_of
 
 MIXED = il.Space(
@@ -50,6 +51,10 @@ def loss(params):
         + 0.01 * (params["layers"] - 4) ** 2
         + {"relu": 0.1, "tanh": 0.2, "gelu": 0.0}[params["kind"]]
     )
+
+
+def subject_of(optimizer, next_points):
+    return subjects.subject_of(case_of_optimizer(optimizer), next_points)
 
 
 def tried(space, f, rounds, *, batch=1, direction="minimize", **settings):
@@ -439,7 +444,7 @@ def test_wrong_arguments_are_refused(tmp_path):
     ]:
         with pytest.raises(il.InputError, match=message):
             html_of(optimizer, **arguments)
-    with pytest.raises(il.InputError, match="optimizer must be an Optimizer"):
+    with pytest.raises(il.InputError, match="subject must be an Optimizer or a study"):
         html_of("study.json")
     assert data_of(html_of(optimizer, next_points=0))["next"] == []
 

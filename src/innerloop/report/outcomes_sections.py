@@ -84,7 +84,7 @@ def _front(subject: Subject) -> _Section:
 
 
 def _hypervolume(subject: Subject) -> list[_Section]:
-    grown = growth(subject.optimizer)
+    grown = growth(subject.goals, subject.trials)
     if not subject.front or not isfinite(grown.volumes[-1]):
         return []
     worst = zip(subject.goals.objectives, grown.reference.tolist(), strict=True)
@@ -123,7 +123,7 @@ def _center(subject: Subject) -> str:
     """The trial that slices and maps go through, in words."""
     if subject.outcomes is None:
         return ""
-    number_ = subject.copy.kept[subject.outcomes.first.best.id]
+    number_ = subject.learned_from[subject.outcomes.first.best.id]
     if not subject.front:
         return f"trial {number_}, the likeliest to be within all limits"
     if len(subject.goals.objectives) == 1:
@@ -153,7 +153,7 @@ def _effects(subject: Subject) -> _Section:
             "A further choice is the chance that a trial there is within all limits, as the "
             "models see it."
         )
-    if subject.optimizer.space.constraints:
+    if subject.constraints:
         words.append("Lines end where the constraints do not allow more.")
     if subject.is_tied:
         words.append(TIED)
@@ -165,7 +165,7 @@ def _map(subject: Subject) -> _Section:
         f"The models over two parameters, the others as in {_center(subject)}. Marks lie at their "
         "values of these two parameters and may differ in the others."
     ]
-    if subject.optimizer.space.constraints:
+    if subject.constraints:
         words.append("Nothing is drawn where the constraints do not allow a trial.")
     if subject.is_tied:
         words.append(TIED)
@@ -173,7 +173,7 @@ def _map(subject: Subject) -> _Section:
 
 
 def _next(subject: Subject) -> _Section:
-    words = "What would be asked now"
+    words = "What innerloop would ask now" if subject.case.middle else "What would be asked now"
     if subject.outcomes is not None:
         words += (
             ", and what the models expect there of each outcome, with the range that holds the "
@@ -181,6 +181,6 @@ def _next(subject: Subject) -> _Section:
         )
         if subject.has_limits:
             words += "; and the chance to be within all limits"
-            if subject.optimizer.chance is not None:
+            if subject.learner.chance is not None:
                 words += ", if they do not fail"
     return "next", "Next points", (f"{words}.",)

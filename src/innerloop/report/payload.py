@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import base64
+import json
+import zlib
 from collections.abc import Iterable
 from typing import Any
 
-from innerloop.optimizer.trials import STATES, Trial
+from innerloop.optimizer.trials import Trial
+from innerloop.report.case import SHOWN_STATES
 from innerloop.report.model import FittedModel
 from innerloop.report.numbers import compact, finite, rounded
 from innerloop.report.slices import Map, Slice, maps, slices
@@ -36,9 +40,33 @@ def payload(subject: Subject) -> dict[str, Any]:
             [b.first, b.size, b.certificate.fraction, b.certificate.seconds]
             for b in thinned(subject.batches(), _MOST_BATCHES)
         ],
+        "workers": _workers(subject),
+        "copies": _copies(subject),
+        "csv": base64.b64encode(
+            zlib.compress(subject.case.csv.encode("utf-8", "replace"))
+        ).decode(),
+        "file": "trials.csv",
         "next": [_next(subject, trial) for trial in subject.next_trials],
         "model": None if subject.model is None else _model(subject, subject.model),
     }
+
+
+def _workers(subject: Subject) -> list[str]:
+    """All who ran trials, the first one first."""
+    return list(dict.fromkeys(subject.case.workers.values()))
+
+
+def _copies(subject: Subject) -> dict[str, str] | None:
+    """The parameters of the best trial, or of those on the front, to be pasted elsewhere."""
+    several = len(subject.goals.objectives) > 1
+    best = subject.best
+    taken: Any = None if best is None else subject.params_of(best)
+    if several:
+        taken = [
+            {"trial": trial.id, "params": subject.params_of(trial), "outcomes": trial.outcomes}
+            for trial in subject.front
+        ]
+    return {"json": json.dumps(taken), "python": repr(taken)} if taken else None
 
 
 def label(value: Any) -> str:
@@ -60,9 +88,9 @@ def _axis(name: str, parameter: Real | Integer | Choice) -> dict[str, Any]:
 
 
 def place(parameter: Parameter, value: Any) -> Any:
-    """A value as the script takes it: a number, or which of the categories it is."""
+    """A value as the script takes it: a number, or which of the categories it is; None if none."""
     if isinstance(parameter, Choice):
-        return parameter.values.index(value)
+        return parameter.values.index(value) if value in parameter.values else None
     return rounded(value, 8) if isinstance(value, float) else value
 
 
@@ -70,19 +98,26 @@ def _columns(subject: Subject, errors: _Errors) -> dict[str, list[Any]]:
     """Trials, one list for each of their properties; times in seconds since the first one."""
     trials, start = subject.shown, min(subject.times(), default=0.0)
     predictions = [trial.prediction for trial in trials]
+    worker = {name: k for k, name in enumerate(_workers(subject))}
     return {
-        "state": [STATES.index(trial.state) for trial in trials],
+        "state": [SHOWN_STATES.index(trial.state) for trial in trials],
         "value": [trial.value for trial in trials],
         "asked": _since(start, (trial.asked for trial in trials)),
         "told": _since(start, (trial.told for trial in trials)),
         "mean": [None if p is None else short(p.mean) for p in predictions],
         "sd": [None if p is None else short(p.sd) for p in predictions],
         "error": [errors.number(trial) for trial in trials],
+        "worker": [worker.get(subject.case.workers.get(trial.id, "")) for trial in trials],
         "params": [
-            [place(parameter, trial.params[name]) for trial in trials]
+            [_own(trial, name, parameter) for trial in trials]
             for name, parameter in subject.varied.items()
         ],
     }
+
+
+def _own(trial: Trial, name: str, parameter: Parameter) -> Any:
+    """The value that a trial has of a parameter, if it has one."""
+    return place(parameter, trial.params[name]) if name in trial.params else None
 
 
 def _since(start: float, times: Iterable[float | None]) -> list[float | None]:
@@ -130,7 +165,7 @@ def _next(subject: Subject, trial: Trial) -> dict[str, Any]:
 
 def _model(subject: Subject, model: FittedModel) -> dict[str, Any]:
     numbers = {name: k for k, name in enumerate(subject.varied)}
-    complete = [t for t in subject.copy.optimizer.trials if t.state == "complete"]
+    complete = [t for t in subject.learner.trials if t.state == "complete"]
     squares = model.offsets(model.space.encode_all([trial.params for trial in complete]))
     return {
         "importance": [[numbers[n], round(s, 5)] for n, s in model.importance().items()],
@@ -138,7 +173,7 @@ def _model(subject: Subject, model: FittedModel) -> dict[str, Any]:
         "maps": [_map(numbers, each) for each in maps(model)],
         "promise": _promise(subject, model),
         # Which trials are shown as dots, and how far from the best point along each parameter.
-        "shown": [subject.copy.kept[trial.id] for trial in complete],
+        "shown": [subject.learned_from[trial.id] for trial in complete],
         "offsets": [[rounded(s, 2) for s in squares[name].tolist()] for name in subject.varied],
     }
 

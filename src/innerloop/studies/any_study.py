@@ -18,7 +18,7 @@ from innerloop.optimizer.goals import VALUE, Goals, OutcomeConstraint
 from innerloop.space.quotes import quoted
 from innerloop.studies.book import directions_of
 from innerloop.studies.inferred import Inferred, inferred
-from innerloop.studies.view import ATTRIBUTE, StudyView
+from innerloop.studies.view import StudyView
 
 
 class AnyStudy(StudyView):

@@ -37,11 +37,65 @@ def optimizer_of(study: StudyView) -> Optimizer:
     if study.space is None or study.seed is None:
         raise StudyError(f"study {study.name!r} has no space: it was not made by innerloop")
     records = study.records()
-    trials = [trial for _, trial in _known(study, records)]
-    optimizer = _without_trials(study).with_trials(trials)
-    if len(trials) < len(records):  # numbers have changed, and limits may be relative to some
-        optimizer.goals = study.goals.resolved(records)
-    return optimizer
+    return _holding(study, records, _known(study, records))
+
+
+def inside_of(study: StudyView) -> tuple[Optimizer | None, tuple[int, ...]]:
+    """The same with the trials in the space of a study alone.
+
+    Args:
+        study: any study.
+
+    Returns:
+        The optimizer, None if there is no space; and the ids that its trials have in the study.
+    """
+    if study.space is None:
+        return None, ()
+    records = study.records()
+    known = [pair for pair in _known(study, records) if pair[1].outside is None]
+    return _holding(study, records, known), tuple(record.id for record, _ in known)
+
+
+def trial_from(record: Record, params: dict[str, Any], state: str, *, several: bool) -> Trial:
+    """A record as optimizers know trials.
+
+    Args:
+        record: the trial.
+        params: values by name.
+        state: one that optimizers know.
+        several: whether it has several outcomes.
+
+    Returns:
+        The trial.
+    """
+    plain = {
+        "id": record.id,
+        "params": params,
+        "state": state,
+        "value": record.value,
+        "error": record.error,
+        "asked": _seconds(record.started),
+        "told": _seconds(record.finished),
+        "prediction": record.prediction,
+        "certificate": record.certificate,
+        "noise_sd": None if several else next(iter(record.noise_sds.values()), None),
+    }
+    if several:
+        names = ("outcomes", "noise_sds", "predictions")
+        plain |= {name: getattr(record, name) for name in names}
+    return Trial.from_dict(plain)
+
+
+def state_of(record: Record) -> str | None:
+    """The state that optimizers have for a record, if they have one.
+
+    Args:
+        record: the trial.
+
+    Returns:
+        The state; None for trials that were pruned or have not begun.
+    """
+    return "cancelled" if record.lost else _STATES.get(record.state)
 
 
 def recommended(study: StudyView) -> Record:
@@ -66,7 +120,7 @@ def _known(study: StudyView, records: Sequence[Record]) -> list[tuple[Record, Tr
         return []
     known = []
     for record in records:
-        state = "cancelled" if record.lost else _STATES.get(record.state)
+        state = state_of(record)
         if state == "complete" and not set(study.goals.names) <= record.outcomes.keys():
             state = "pending"  # something of it has never been told
         given: Mapping[str, Any] = record.params
@@ -77,9 +131,19 @@ def _known(study: StudyView, records: Sequence[Record]) -> list[tuple[Record, Tr
         except InputError:
             continue
         if state is not None and (why is None or record.outside is not None):
-            made = _trial(record, params, state, several=not study.goals.is_plain)
+            made = trial_from(record, params, state, several=not study.goals.is_plain)
             known.append((record, replace(made, outside=why)))
     return known
+
+
+def _holding(
+    study: StudyView, records: Sequence[Record], known: Sequence[tuple[Record, Trial]]
+) -> Optimizer:
+    """An optimizer of a study with some of its trials."""
+    optimizer = _without_trials(study).with_trials(trial for _, trial in known)
+    if len(known) < len(records):  # numbers have changed, and limits may be relative to some
+        optimizer.goals = study.goals.resolved(records)
+    return optimizer
 
 
 def _without_trials(study: StudyView) -> Optimizer:
@@ -87,25 +151,6 @@ def _without_trials(study: StudyView) -> Optimizer:
     if study.goals.names == (VALUE,):
         return Optimizer(study.space, direction=study.direction, seed=study.seed)
     return Optimizer(study.space, seed=study.seed, **study.goals.to_dict())
-
-
-def _trial(record: Record, params: dict[str, Any], state: str, *, several: bool) -> Trial:
-    plain = {
-        "id": record.id,
-        "params": params,
-        "state": state,
-        "value": record.value,
-        "error": record.error,
-        "asked": _seconds(record.started),
-        "told": _seconds(record.finished),
-        "prediction": record.prediction,
-        "certificate": record.certificate,
-        "noise_sd": None if several else next(iter(record.noise_sds.values()), None),
-    }
-    if several:
-        names = ("outcomes", "noise_sds", "predictions")
-        plain |= {name: getattr(record, name) for name in names}
-    return Trial.from_dict(plain)
 
 
 def _seconds(moment: str | None) -> float | None:

@@ -106,8 +106,8 @@ def record_of(trial: StoredTrial, space: Space | None, goals: Goals) -> Record:
         if trial.values and not failed and len(goals.objectives) == 1
         else None,
         params=params_of(trial.params, space),
-        started=_utc(trial.datetime_start),
-        finished=_utc(trial.datetime_complete),
+        started=utc(trial.datetime_start),
+        finished=utc(trial.datetime_complete),
         error=str(error) if state in ("failed", "forgotten") and error else None,
         lost=is_lost(trial) and failed,
         prediction=expected.get("prediction"),
@@ -183,7 +183,15 @@ def varied(space: Space) -> list[str]:
     return [n for n, p in space.parameters.items() if isinstance(p, Parameter) and p.width]
 
 
-def _utc(moment: datetime.datetime | None) -> str | None:
+def utc(moment: datetime.datetime | None) -> str | None:
+    """A time as records have it.
+
+    Args:
+        moment: any time; local if it does not say so.
+
+    Returns:
+        ISO 8601 in UTC, to the millisecond.
+    """
     if moment is None:
         return None
     return moment.astimezone(datetime.UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")

@@ -69,6 +69,7 @@ function convergence(width, { by, scale }) {
   const running = by === "trial" ? pending : [];
   const rows = [
     [failed, "cross", "failed"],
+    [pruned, "tick", "pruned"],
     [cancelled, "cross", "cancelled"],
     [running, "ring", "running"],
   ].filter(([ids]) => ids.length);
@@ -132,6 +133,7 @@ function convergenceLegend(groups, running) {
     [data.best !== null, "line", "best-line", "best so far"],
     [data.best !== null, "ring", "best", "best trial"],
     [failed.length, "cross", "failed", "failed or given up"],
+    [pruned.length, "tick", "pruned", "pruned before they finished"],
     [cancelled.length, "cross", "cancelled", "cancelled before they finished, or forgotten"],
     [running.length, "ring", "running", "still running"],
   ]

@@ -33,6 +33,7 @@ function drawMaps(host, panels, axes, ringName) {
     ["dot", "dot", "trials"],
     ["ring", "best", ringName],
   ];
+  if (failed.length) entries.push(["cross", "failed", "failed"]);
   if (pending.length) entries.push(["ring", "running", "still running"]);
   if (data.next.length) entries.push(["diamond", "next", "next points"]);
   host.append(legend(entries));
@@ -87,17 +88,24 @@ function landscape(panel, { across, up }) {
   paint(canvas, { width, height, box, cells, shares: shades.share, colour: ramp(panel.ramp) });
 
   const near = nearness([across, up], view.offsets);
-  const spot = id => [px(trials.params[across][id]), py(trials.params[up][id]), id];
-  const seen = model.shown.map((id, row) => [...spot(id), near[row]]);
-  const waiting = pending.map(spot);
+  const [own, other] = [trials.params[across], trials.params[up]];
+  // Trials that lack one of the two have no place.
+  const hasPlace = id => own[id] !== null && other[id] !== null;
+  const spot = id => [px(own[id]), py(other[id]), id];
+  const seen = model.shown
+    .map((id, row) => [...spot(id), near[row]])
+    .filter(([, , id]) => hasPlace(id));
+  const waiting = pending.filter(hasPlace).map(spot);
+  const fails = failed.filter(hasPlace).map(spot);
   const ahead = data.next.map(({ params }, k) => [px(params[across]), py(params[up]), k]);
   const size = crowd(seen);
   area.append(
     ...shadedDots(seen, { class: `dot ${size} halo` }),
     ...shadedDots(seen, { class: `dot ${size}` }),
+    ...haloed("cross", fails, 3.5, "failed"),
     ...haloed("ring", waiting, 4.5, "running"),
     ...haloed("diamond", ahead, 5.5, "next"),
-    ...haloed("ring", [spot(ringed)], 6.5, "best"),
+    ...haloed("ring", hasPlace(ringed) ? [spot(ringed)] : [], 6.5, "best"),
   );
   drawing.replaceChildren(canvas, root);
   bar.replaceChildren(colourBar(panel.ramp, ...shades.ends));
@@ -105,7 +113,7 @@ function landscape(panel, { across, up }) {
   tips(root, width, (x, y) => {
     const next = nearest(ahead, x, y, 10);
     if (next) return nextLines(next[2]);
-    const trial = nearest([...seen, ...waiting], x, y, 10);
+    const trial = nearest([...seen, ...waiting, ...fails], x, y, 10);
     if (trial) return trialLines(trial[2]);
     const i = Math.floor(((x - box.left) / (box.right - box.left)) * cells.m);
     const j = Math.floor(((box.bottom - y) / (box.bottom - box.top)) * cells.n);

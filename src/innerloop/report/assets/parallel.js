@@ -66,12 +66,17 @@ function parallel(drawing, ids) {
   const stacked = width / axes.length < NARROWEST;
   const height = stacked ? 56 * axes.length + 6 : 330;
   const [start, end] = stacked ? [6, width - 6] : [height - 26, 34];
-  const along = axis => id =>
-    start + Math.min(Math.max(axis.scale.at(axis.value(id)), 0), 1) * (end - start);
+  const along = axis => id => {
+    const value = axis.value(id);
+    if (value === null) return null;
+    return start + Math.min(Math.max(axis.scale.at(value), 0), 1) * (end - start);
+  };
   const side = stacked ? 24 : Math.max(30, Math.min(60, width / axes.length / 2));
   const step = (stacked ? height - 46 : width - 2 * side) / Math.max(axes.length - 1, 1);
   const across = axes.map((_, k) => side + k * step);
   const places = axes.map(along);
+  const lineOf = id =>
+    axes.map((_, k) => k).filter(k => places[k](id) !== null).map(k => pointOf(id, k));
   const pointOf = (id, k) => (stacked ? [places[k](id), across[k]] : [across[k], places[k](id)]);
 
   const canvas = html("canvas", { "aria-hidden": "true" });
@@ -89,7 +94,7 @@ function parallel(drawing, ids) {
     pen.lineWidth = 0.9 + 0.7 * good;
     pen.strokeStyle = `rgb(${colour(0.18 + 0.82 * good)})`;
     pen.beginPath();
-    axes.forEach((_, k) => pen.lineTo(...pointOf(id, k)));
+    lineOf(id).forEach(point => pen.lineTo(...point));
     pen.stroke();
   }
   const root = svg("svg", {
@@ -100,7 +105,7 @@ function parallel(drawing, ids) {
     "aria-label": `Parameters and values of ${ids.length} trials`,
   });
   axes.forEach((axis, k) => root.append(...axisMarks(axis, across[k], start, end, step, stacked)));
-  const line = id => polyline(axes.map((_, k) => pointOf(id, k)));
+  const line = id => polyline(lineOf(id));
   root.append(svg("path", { class: "best-line", d: data.best === null ? "" : line(data.best) }));
   const pointed = svg("path", { class: "pointed" });
   root.append(pointed);
@@ -113,7 +118,9 @@ function parallel(drawing, ids) {
     let found = null;
     let least = 12;
     for (const id of ids) {
-      const gap = Math.abs((1 - t) * places[k](id) + t * places[k + 1](id) - v);
+      const [from, to] = [places[k](id), places[k + 1](id)];
+      if (from === null || to === null) continue;
+      const gap = Math.abs((1 - t) * from + t * to - v);
       if (gap <= least) [found, least] = [id, gap];
     }
     pointed.setAttribute("d", found === null ? "" : line(found));

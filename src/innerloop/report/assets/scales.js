@@ -103,5 +103,12 @@ function parameterScale(parameter, roomy = true) {
 }
 
 function parameterText(parameter, value) {
-  return parameter.kind === "choice" ? parameter.values[value] : number(value);
+  if (value === null) return "–";
+  if (parameter.kind === "choice") return parameter.values[value];
+  return number(parameter.log ? value : visible(value, parameter.low, parameter.high));
+}
+
+// 0 in place of what is nothing beside a range.
+function visible(value, low, high, share = 1e-6) {
+  return Math.abs(value) < share * (high / 2 - low / 2) ? 0 : value;
 }

@@ -1,0 +1,147 @@
+"""What a report is about, whoever keeps it: all trials, and an optimizer that learns from them."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from innerloop.optimizer.goals import Goals
+from innerloop.optimizer.optimizer import Optimizer
+from innerloop.optimizer.trials import STATES, Trial
+from innerloop.space.space import Space
+from innerloop.studies.optimizers import inside_of, state_of, trial_from
+from innerloop.studies.records import OWNER, Record, utc
+from innerloop.studies.sheets import row_of, sheet_of
+from innerloop.studies.view import StudyView
+
+#: The states that trials are shown in.
+SHOWN_STATES = (*STATES, "pruned", "waiting")
+_BY_HAND = "asked by hand"
+_TOLD = {"pending": "running", "expired": "failed", "cancelled": "failed"}
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """All there is to report.
+
+    trials: of any of the `SHOWN_STATES`, in the order of their ids; `params` has what a trial has.
+    optimizer: what learns from them; None if there is nothing to search. numbers: which trials it
+    has, by its own ids. workers: who ran trials, by id, where that is known. middle: what it takes
+    parameters to be that a trial does not have. csv: the trials as a file.
+    """
+
+    goals: Goals
+    trials: tuple[Trial, ...]
+    optimizer: Optimizer | None
+    numbers: tuple[int, ...]
+    workers: Mapping[int, str]
+    middle: Mapping[str, Any]
+    csv: str
+
+    @property
+    def space(self) -> Space | None:
+        """What is searched, if anything is."""
+        return None if self.optimizer is None else self.optimizer.space
+
+    @property
+    def lacks(self) -> bool:
+        """Whether some finished trial lacks parameters that others have."""
+        varying = set() if self.space is None else set(self.space.varying)
+        finished = (t for t in self.trials if t.params and t.state not in ("pending", "waiting"))
+        return bool(self.middle) and any(not varying <= trial.params.keys() for trial in finished)
+
+
+def case_of_optimizer(optimizer: Optimizer) -> Case:
+    """That of an optimizer; what is outside of its space has no place in its figures."""
+    trials, goals = optimizer.trials, optimizer.goals
+    numbers = tuple(trial.id for trial in trials if trial.outside is None)
+    inside = optimizer
+    if len(numbers) < len(trials):
+        inside = optimizer.with_trials(trials[number] for number in numbers)
+        inside.goals = goals.resolved(trials)
+    records = [_record(trial, goals, trials) for trial in trials]
+    return Case(goals, trials, inside, numbers, {}, {}, _csv(records, goals))
+
+
+def case_of_study(study: StudyView) -> Case:
+    """That of a study of any kind."""
+    records = study.records()
+    optimizer, numbers = inside_of(study)
+    owners = {
+        trial.number: trial.system_attrs[OWNER]
+        for trial in study.stored_trials()
+        if OWNER in trial.system_attrs
+    }
+    return Case(
+        study.goals,
+        tuple(_trial(record, several=not study.goals.is_plain) for record in records),
+        optimizer,
+        numbers,
+        _workers(owners),
+        study.middle,
+        _csv(records, study.goals),
+    )
+
+
+def _trial(record: Record, *, several: bool) -> Trial:
+    """A record as figures and tables show trials."""
+    state = state_of(record)
+    shown = trial_from(record, record.params, state or "pending", several=several)
+    # The value of a trial that was pruned is one on the way.
+    return shown if state is not None else replace(shown, state=record.state, value=None)
+
+
+def _record(trial: Trial, goals: Goals, trials: Sequence[Trial]) -> Record:
+    """A trial of an optimizer as studies keep trials."""
+    complete = trial.state == "complete"
+    plain = {} if trial.value is None else {goals.names[0]: trial.value}
+    noise = {} if trial.noise_sd is None else {goals.names[0]: trial.noise_sd}
+    return Record(
+        id=trial.id,
+        state=_TOLD.get(trial.state, trial.state),
+        value=trial.value,
+        params=trial.params,
+        started=_moment(trial.asked),
+        finished=_moment(trial.told),
+        error=trial.error,
+        lost=trial.state == "cancelled",
+        prediction=None,
+        certificate=None,
+        outcomes=plain if goals.is_plain else trial.outcomes or {},
+        noise_sds=noise if goals.is_plain else trial.noise_sds or {},
+        feasible=goals.feasible(trial, trials) if goals.constraints and complete else None,
+        predictions=None,
+        outside=trial.outside,
+    )
+
+
+def _moment(seconds: float | None) -> str | None:
+    """A time since the epoch as records have it; None where no calendar has it."""
+    if seconds is None:
+        return None
+    try:
+        return utc(datetime.datetime.fromtimestamp(seconds, datetime.UTC))
+    except (OverflowError, ValueError, OSError):
+        return None
+
+
+def _csv(records: Sequence[Record], goals: Goals) -> str:
+    """What `innerloop trials -f csv` prints."""
+    rows = [row_of(record, goals) for record in records]
+    lines = sheet_of(rows, ("id", "state", *goals.names)).csv_lines()
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _workers(owners: Mapping[int, Mapping[str, Any] | None]) -> dict[int, str]:
+    """Who ran trials, in words: processes, of hosts where there are several."""
+    hosts = {owner.get("host") for owner in owners.values() if owner}
+
+    def name(owner: Mapping[str, Any] | None) -> str:
+        if not owner:
+            return _BY_HAND
+        process = f"process {owner.get('pid')}"
+        return process if len(hosts) == 1 else f"{owner.get('host')}, {process}"
+
+    return {number: name(owner) for number, owner in owners.items()}

@@ -27,30 +27,27 @@ class Case:
     """All there is to report.
 
     trials: of any of the `SHOWN_STATES`, in the order of their ids; `params` has what a trial has.
-    optimizer: what learns from them; None if there is nothing to search. numbers: which trials it
-    has, by its own ids. workers: who ran trials, by id, where that is known. middle: what it takes
-    parameters to be that a trial does not have. csv: the trials as a file.
+    space: of all their parameters, if any varies; is_inferred: whether it was found in them.
+    optimizer: what learns from them, in that space or a part of it; None if there is nothing to
+    search. numbers: which trials it has, by its own ids. workers: who ran trials, by id, where that
+    is known. csv: the trials as a file.
     """
 
     goals: Goals
     trials: tuple[Trial, ...]
+    space: Space | None
+    is_inferred: bool
     optimizer: Optimizer | None
     numbers: tuple[int, ...]
     workers: Mapping[int, str]
-    middle: Mapping[str, Any]
     csv: str
-
-    @property
-    def space(self) -> Space | None:
-        """What is searched, if anything is."""
-        return None if self.optimizer is None else self.optimizer.space
 
     @property
     def lacks(self) -> bool:
         """Whether some finished trial lacks parameters that others have."""
         varying = set() if self.space is None else set(self.space.varying)
         finished = (t for t in self.trials if t.params and t.state not in ("pending", "waiting"))
-        return bool(self.middle) and any(not varying <= trial.params.keys() for trial in finished)
+        return self.is_inferred and any(not varying <= trial.params.keys() for trial in finished)
 
 
 def case_of_optimizer(optimizer: Optimizer) -> Case:
@@ -62,13 +59,14 @@ def case_of_optimizer(optimizer: Optimizer) -> Case:
         inside = optimizer.with_trials(trials[number] for number in numbers)
         inside.goals = goals.resolved(trials)
     records = [_record(trial, goals, trials) for trial in trials]
-    return Case(goals, trials, inside, numbers, {}, {}, _csv(records, goals))
+    csv = _csv(records, goals)
+    return Case(goals, trials, optimizer.space, False, inside, numbers, {}, csv)
 
 
-def case_of_study(study: StudyView) -> Case:
-    """That of a study of any kind."""
+def case_of_study(study: StudyView, searched: Space | None, *, is_inferred: bool = False) -> Case:
+    """That of a study of any kind; searched: where the model is, its space or a part of it."""
     records = study.records()
-    optimizer, numbers = inside_of(study)
+    optimizer, numbers = (None, ()) if searched is None else inside_of(study, searched)
     owners = {
         trial.number: trial.system_attrs[OWNER]
         for trial in study.stored_trials()
@@ -77,10 +75,11 @@ def case_of_study(study: StudyView) -> Case:
     return Case(
         study.goals,
         tuple(_trial(record, several=not study.goals.is_plain) for record in records),
+        study.space,
+        is_inferred,
         optimizer,
         numbers,
         _workers(owners),
-        study.middle,
         _csv(records, study.goals),
     )
 

@@ -9,9 +9,9 @@ import numpy as np
 
 from innerloop.optimizer.trials import Trial
 from innerloop.report.model import FittedModel
-from innerloop.report.numbers import compact, finite, rounded
+from innerloop.report.numbers import compact, finite
 from innerloop.report.outcomes import OutcomesModel, growth
-from innerloop.report.payload import place, short
+from innerloop.report.payload import offsets_of, own_value, place, short
 from innerloop.report.slices import Line, Plane, line_along, planes
 from innerloop.report.subject import Subject
 from innerloop.types import Array
@@ -62,7 +62,7 @@ def _growth(subject: Subject) -> dict[str, Any] | None:
 
 def _next(subject: Subject, trial: Trial) -> dict[str, Any]:
     row: dict[str, Any] = {
-        "params": [place(p, trial.params[name]) for name, p in subject.varied.items()]
+        "params": [own_value(trial, name, p) for name, p in subject.varied.items()]
     }
     if subject.outcomes is not None:
         x = subject.outcomes.first.space.encode(trial.params)[None]
@@ -111,7 +111,7 @@ class _Drawn:
             "importance": [[self._numbers[name], round(share, 5)] for name, share in shares],
             "slices": slices,
             "maps": [self._over(plane, model.expected(plane.X).mean) for plane in self._maps],
-            "offsets": [[rounded(s, 2) for s in squares[n].tolist()] for n in self._varied],
+            "offsets": offsets_of(squares, self._varied),
         }
 
     def chance(self, feasible: Callable[[Array], Array]) -> dict[str, Any]:

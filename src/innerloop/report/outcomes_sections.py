@@ -30,10 +30,10 @@ def sections_of_outcomes(subject: Subject) -> list[_Section]:
     elif subject.trials:
         found.append(_progress(subject))
     if subject.outcomes is not None:
-        if len(subject.varied) > 1:
+        if subject.modelled > 1:
             found += [_importance()]
         found.append(_effects(subject))
-        found += [_map(subject)] if len(subject.varied) > 1 else []
+        found += [_map(subject)] if subject.modelled > 1 else []
     if subject.next_trials:
         found.append(_next(subject))
     return found
@@ -132,7 +132,7 @@ def _center(subject: Subject) -> str:
 
 
 def _effects(subject: Subject) -> _Section:
-    only = len(subject.varied) == 1
+    only = subject.modelled == 1
     words = ["What the model of an outcome expects "]
     words[0] += (
         "along the parameter. "
@@ -173,7 +173,9 @@ def _map(subject: Subject) -> _Section:
 
 
 def _next(subject: Subject) -> _Section:
-    words = "What innerloop would ask now" if subject.case.middle else "What would be asked now"
+    words = (
+        "What innerloop would ask now" if subject.case.is_inferred else "What would be asked now"
+    )
     if subject.outcomes is not None:
         words += (
             ", and what the models expect there of each outcome, with the range that holds the "

@@ -121,15 +121,16 @@ def _notes(subject: Subject) -> list[str]:
         )
         if subject.shows_all:
             notes.append("Progress, times and tables show all of them.")
-    if subject.case.middle:
+    if subject.case.is_inferred:
         notes.append(
             "What is searched was found in the trials themselves; where ranges have changed, it is "
             "the widest. The model is innerloop's, whatever has chosen the trials."
         )
     if subject.case.lacks:
         notes.append(
-            "Not all trials have the same parameters: the model takes one that a trial does not "
-            "have to be in the middle of its range, or to be the first of its choices."
+            "Not all trials have the same parameters: the model is of those "
+            f"{len(subject.case.numbers)} that have the parameters of the best one, or of most on "
+            "the front."
         )
     if counts.get("pruned"):
         notes.append("It learns nothing from trials that were pruned.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from innerloop.optimizer.trials import Trial
@@ -15,6 +15,7 @@ from innerloop.report.numbers import compact, finite, rounded
 from innerloop.report.slices import Map, Slice, maps, slices
 from innerloop.report.subject import Subject, thinned
 from innerloop.space.parameters import Choice, Integer, Parameter, Real
+from innerloop.types import Array
 
 # Errors are cut to their ends; of more than so many different ones only the last lines are kept.
 _LONGEST_ERROR, _LONGEST_LINE, _MOST_ERRORS = 6000, 300, 200
@@ -109,13 +110,13 @@ def _columns(subject: Subject, errors: _Errors) -> dict[str, list[Any]]:
         "error": [errors.number(trial) for trial in trials],
         "worker": [worker.get(subject.case.workers.get(trial.id, "")) for trial in trials],
         "params": [
-            [_own(trial, name, parameter) for trial in trials]
+            [own_value(trial, name, parameter) for trial in trials]
             for name, parameter in subject.varied.items()
         ],
     }
 
 
-def _own(trial: Trial, name: str, parameter: Parameter) -> Any:
+def own_value(trial: Trial, name: str, parameter: Parameter) -> Any:
     """The value that a trial has of a parameter, if it has one."""
     return place(parameter, trial.params[name]) if name in trial.params else None
 
@@ -153,7 +154,7 @@ class _Errors:
 
 def _next(subject: Subject, trial: Trial) -> dict[str, Any]:
     row: dict[str, Any] = {
-        "params": [place(p, trial.params[name]) for name, p in subject.varied.items()]
+        "params": [own_value(trial, name, p) for name, p in subject.varied.items()]
     }
     if subject.model is not None:
         x = subject.model.space.encode(trial.params)[None]
@@ -174,8 +175,13 @@ def _model(subject: Subject, model: FittedModel) -> dict[str, Any]:
         "promise": _promise(subject, model),
         # Which trials are shown as dots, and how far from the best point along each parameter.
         "shown": [subject.learned_from[trial.id] for trial in complete],
-        "offsets": [[rounded(s, 2) for s in squares[name].tolist()] for name in subject.varied],
+        "offsets": offsets_of(squares, subject.varied),
     }
+
+
+def offsets_of(squares: Mapping[str, Array], names: Iterable[str]) -> list[list[float]]:
+    """Squared distances (n,) by parameter; none for those that the model does not have."""
+    return [[rounded(s, 2) for s in squares[n].tolist()] if n in squares else [] for n in names]
 
 
 def _promise(subject: Subject, model: FittedModel) -> float:
@@ -192,7 +198,7 @@ def _slice(model: FittedModel, numbers: dict[str, int], each: Slice) -> dict[str
         "mean": compact(each.expected.mean),
         "low": compact(each.expected.low),
         "high": compact(each.expected.high),
-        "improvement": compact(each.improvement) if len(numbers) == 1 else None,
+        "improvement": compact(each.improvement) if len(model.parameters) == 1 else None,
     }
 
 

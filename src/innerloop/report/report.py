@@ -79,18 +79,14 @@ def _named(subject: Any) -> tuple[str, Case]:
     """A heading, and all there is to report."""
     if isinstance(subject, Optimizer):
         return _TITLE, case_of_optimizer(subject)
-    study = _study(subject)
-    return f"Study {study.name}", case_of_study(study)
-
-
-def _study(subject: Any) -> StudyView:
-    """A study to look at."""
     if isinstance(subject, StudyView):
-        return subject
+        return f"Study {subject.name}", case_of_study(subject, subject.space)
     # Whoever has such a study has imported Optuna.
     optuna = sys.modules.get("optuna")
     if optuna is None or not isinstance(subject, optuna.Study):
         raise InputError(f"subject must be {_EXPECTED}, got {subject!r}")
     from innerloop.studies.any_study import AnyStudy
 
-    return AnyStudy(subject)
+    study = AnyStudy(subject)
+    case = case_of_study(study, study.searched, is_inferred=study.is_inferred)
+    return f"Study {study.name}", case

@@ -12,7 +12,7 @@ def sections(subject: Subject) -> list[Section]:
     if subject.goals.is_plain:
         found = [_convergence(subject)] if subject.trials else []
         if subject.model is not None:
-            found += [_importance()] if len(subject.varied) > 1 else []
+            found += [_importance()] if subject.modelled > 1 else []
             found += [_effects(subject), _map(subject)]
         if subject.next_trials:
             found.append(_next(subject))
@@ -73,7 +73,7 @@ def _importance() -> Section:
 
 
 def _effects(subject: Subject) -> Section:
-    if len(subject.varied) == 1:
+    if subject.modelled == 1:
         only = "What the model expects along the parameter: the line is the expected value, and the"
         only += " band is where the true value lies with a probability of about 95 %, noise aside"
         only += " (two standard deviations of the model). " + OFTEN_NARROW
@@ -93,7 +93,7 @@ def _effects(subject: Subject) -> Section:
 
 
 def _map(subject: Subject) -> Section:
-    if len(subject.varied) == 1:
+    if subject.modelled == 1:
         return Section(
             "map",
             "Where improvement is expected",
@@ -120,7 +120,9 @@ def _map(subject: Subject) -> Section:
 
 
 def _next(subject: Subject) -> Section:
-    words = "What innerloop would ask now" if subject.case.middle else "What would be asked now"
+    words = (
+        "What innerloop would ask now" if subject.case.is_inferred else "What would be asked now"
+    )
     if subject.model is not None:
         words += (
             ", what the model expects there, with the range that holds the true value with a "
@@ -128,8 +130,8 @@ def _next(subject: Subject) -> Section:
             "best so far"
         )
     further = []
-    if subject.case.middle:
-        further.append("`study.enqueue_trial(...)` of Optuna takes such points.")
+    if subject.case.is_inferred:
+        further.append("They can be given to Optuna with enqueue_trial.")
     return Section("next", "Next points", (f"{words}.", *further))
 
 

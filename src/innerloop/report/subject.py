@@ -71,6 +71,11 @@ class Subject:
         return () if self.copy is None else tuple(self.case.numbers[k] for k in self.copy.kept)
 
     @property
+    def modelled(self) -> int:
+        """How many parameters the model has."""
+        return len(self.learner.space.varying)
+
+    @property
     def used(self) -> int:
         """How many values the learner knows."""
         return 0 if self.copy is None else self.copy.used

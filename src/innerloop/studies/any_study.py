@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -16,8 +17,9 @@ from innerloop.integrations.trial_marks import ERROR, OUTCOME, StoredTrial
 from innerloop.optimizer.changes import Change
 from innerloop.optimizer.goals import VALUE, Goals, OutcomeConstraint
 from innerloop.space.quotes import quoted
+from innerloop.space.space import Space
 from innerloop.studies.book import directions_of
-from innerloop.studies.inferred import Inferred, inferred
+from innerloop.studies.inferred import branch_of, inferred_space, values_in
 from innerloop.studies.view import StudyView
 
 
@@ -36,14 +38,14 @@ class AnyStudy(StudyView):
         super().__init__(study.study_name, directions, attributes, _names_of(study))
         trials, self._changes = study.get_trials(deepcopy=False), changes_of(attributes)
         self._trials: Sequence[StoredTrial]
-        if self.space is not None:
+        self.is_inferred = self.space is None
+        if not self.is_inferred:
             self._trials = frozen_as_changed(trials, self._changes, len(directions))
             return
-        known = inferred(trials)
-        self.space, self.middle, self.seed = known.space, known.middle, 0
+        self.space, self.seed = inferred_space(trials), 0
         limits = sorted({_limited(name) for trial in trials for name in trial.constraints})
         self.goals = Goals(self.goals.objectives, tuple(map(_limit, limits)))
-        self._trials = [_plain(trial, known) for trial in trials]
+        self._trials = [_plain(trial, self.space) for trial in trials]
 
     def stored_trials(self) -> Sequence[StoredTrial]:
         """All trials, in the order of their ids."""
@@ -52,6 +54,23 @@ class AnyStudy(StudyView):
     def changes(self) -> tuple[Change, ...]:
         """Every change of what was on record, the first one first."""
         return self._changes
+
+    @property
+    def searched(self) -> Space | None:
+        """Where trials have the parameters that the best one has, or most of those on the front."""
+        if self.space is None or not self.is_inferred:
+            return self.space
+        records = self.records()
+        complete = [record for record in records if record.state == "complete"] or records
+        if len(self.goals.objectives) > 1:
+            best = list(self.front()) or complete
+        else:
+            sign = -self.goals.signs[0]
+            within = [r for r in complete if r.feasible is not False and r.value is not None]
+            best = sorted(within, key=lambda each: sign * (each.value or 0.0))[:1] or complete
+        sets = Counter(tuple(record.params) for record in best)
+        names = max(sets, key=lambda each: sets[each], default=())
+        return branch_of(self.space, names, [record.params for record in records])
 
 
 def _names_of(study: optuna.Study) -> list[str]:
@@ -71,7 +90,7 @@ def _limit(name: str) -> OutcomeConstraint:
     return OutcomeConstraint(name, 1.0, 0.0, None, f"{quoted(name)} <= 0")
 
 
-def _plain(trial: FrozenTrial, known: Inferred) -> TableTrial:
+def _plain(trial: FrozenTrial, space: Space | None) -> TableTrial:
     """A trial with plain values, and constraints among its outcomes; what is not finite failed."""
     values = [float(each) for each in trial.values or ()]
     usable = all(map(math.isfinite, values))
@@ -88,7 +107,7 @@ def _plain(trial: FrozenTrial, known: Inferred) -> TableTrial:
         trial.number,
         state,
         values if values and usable else None,
-        known.values_of(trial),
+        values_in(space, trial.params),
         told if reason is None else {**told, ERROR: str(reason)},
         trial.system_attrs,
         trial.datetime_start,

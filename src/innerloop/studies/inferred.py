@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
 from optuna.distributions import (
     BaseDistribution,
@@ -22,51 +22,71 @@ _Parameter = Real | Integer | Choice
 _Numeric = FloatDistribution | IntDistribution
 
 
-class Inferred(NamedTuple):
-    """What trials chose from.
-
-    Args:
-        space: of all parameters that any trial has; None if no model can search it.
-        middle: by name, what stands for the parameters that a trial does not have.
-    """
-
-    space: Space | None
-    middle: dict[str, Plain]
-
-    def values_of(self, trial: FrozenTrial) -> dict[str, Plain]:
-        """The parameters that a trial has, as plain values of the space; others are left out."""
-        known = {} if self.space is None else self.space.parameters
-        values: dict[str, Plain] = {}
-        for name, value in trial.params.items():
-            parameter = known.get(name)
-            if isinstance(parameter, Choice):
-                same = [each for each in parameter.values if each == _label(value)]
-                values[name] = same[0]  # True and 1 are one choice, as they are for Optuna
-            else:
-                values[name] = _label(value)
-        return values
-
-
-def inferred(trials: Sequence[FrozenTrial]) -> Inferred:
+def inferred_space(trials: Sequence[FrozenTrial]) -> Space | None:
     """The space of trials: distributions together, of ranges that have changed the widest.
 
     Args:
         trials: of any sampler, with any distributions.
 
     Returns:
-        The space, in the order in which parameters came up.
+        The space, with all parameters that any trial has; None if nothing varies.
     """
     chosen: dict[str, list[tuple[BaseDistribution, Any]]] = {}
     for trial in trials:
         for name, value in trial.params.items():
             chosen.setdefault(name, []).append((trial.distributions[name], value))
     found = {name: _parameter(each) for name, each in chosen.items()}
-    parameters = {name: each for name, each in found.items() if each is not None}
+    return _space({name: each for name, each in found.items() if each is not None})
+
+
+def values_in(space: Space | None, params: Mapping[str, Any]) -> dict[str, Plain]:
+    """The params of a trial as plain values of the space that was inferred.
+
+    Args:
+        space: that space.
+        params: as Optuna has them.
+
+    Returns:
+        Values by name.
+    """
+    known = {} if space is None else space.parameters
+    values = {name: _label(value) for name, value in params.items()}
+    for name, value in values.items():
+        parameter = known.get(name)
+        if isinstance(parameter, Choice):  # True and 1 are one choice, as they are for Optuna
+            values[name] = next(each for each in parameter.values if each == value)
+    return values
+
+
+def branch_of(
+    space: Space, names: Collection[str], tried: Sequence[Mapping[str, Any]]
+) -> Space | None:
+    """The part of a space in which trials have some parameters, and maybe others.
+
+    Args:
+        space: one that was inferred.
+        names: those parameters.
+        tried: params of all trials.
+
+    Returns:
+        The space of these parameters, with the choices that such trials have made; None if nothing
+        varies in it.
+    """
+    having = [params for params in tried if set(names) <= params.keys()]
+    parameters = {n: p for n, p in space.parameters.items() if n in names}
+    if len(having) < len([params for params in tried if params]):
+        for name, parameter in parameters.items():
+            if isinstance(parameter, Choice):
+                made = {params[name] for params in having}
+                parameters[name] = Choice([each for each in parameter.values if each in made])
+    return _space(parameters)
+
+
+def _space(parameters: Mapping[str, Any]) -> Space | None:
     try:
-        space = Space(parameters)
+        return Space(parameters)
     except InputError:  # nothing varies
-        return Inferred(None, {})
-    return Inferred(space, {name: _middle(each) for name, each in parameters.items()})
+        return None
 
 
 def _parameter(chosen: Sequence[tuple[BaseDistribution, Any]]) -> _Parameter | None:
@@ -118,10 +138,3 @@ def _label(value: Any) -> Plain:
         return plain("value", value)
     except InputError:
         return str(value)
-
-
-def _middle(parameter: _Parameter) -> Plain:
-    """The value in the middle of a range; of choices the first."""
-    if isinstance(parameter, Choice):
-        return parameter.values[0]
-    return parameter.decode([0.5] * parameter.width)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,6 +12,7 @@ from innerloop.optimizer.goals import VALUE
 from innerloop.optimizer.optimizer import Optimizer
 from innerloop.optimizer.trials import Trial
 from innerloop.space.outside import admit
+from innerloop.space.space import Space
 from innerloop.studies.records import Record
 from innerloop.studies.view import StudyView
 
@@ -37,23 +38,22 @@ def optimizer_of(study: StudyView) -> Optimizer:
     if study.space is None or study.seed is None:
         raise StudyError(f"study {study.name!r} has no space: it was not made by innerloop")
     records = study.records()
-    return _holding(study, records, _known(study, records))
+    return _holding(study, study.space, records, _known(study, study.space, records))
 
 
-def inside_of(study: StudyView) -> tuple[Optimizer | None, tuple[int, ...]]:
-    """The same with the trials in the space of a study alone.
+def inside_of(study: StudyView, space: Space) -> tuple[Optimizer, tuple[int, ...]]:
+    """An optimizer that knows those trials of a study that are in a space.
 
     Args:
         study: any study.
+        space: that of the study, or one of some of its parameters.
 
     Returns:
-        The optimizer, None if there is no space; and the ids that its trials have in the study.
+        The optimizer, and the ids that its trials have in the study.
     """
-    if study.space is None:
-        return None, ()
     records = study.records()
-    known = [pair for pair in _known(study, records) if pair[1].outside is None]
-    return _holding(study, records, known), tuple(record.id for record, _ in known)
+    known = [pair for pair in _known(study, space, records) if pair[1].outside is None]
+    return _holding(study, space, records, known), tuple(record.id for record, _ in known)
 
 
 def trial_from(record: Record, params: dict[str, Any], state: str, *, several: bool) -> Trial:
@@ -110,24 +110,21 @@ def recommended(study: StudyView) -> Record:
     best = study.best()
     if study.space is None or not study.goals.is_plain:
         return best
-    known = _known(study, study.records())
+    known = _known(study, study.space, study.records())
     return known[optimizer_of(study).best.id][0]
 
 
-def _known(study: StudyView, records: Sequence[Record]) -> list[tuple[Record, Trial]]:
+def _known(study: StudyView, space: Space, records: Sequence[Record]) -> list[tuple[Record, Trial]]:
     """Records with the trials that they are, without those that have no place or no params yet."""
-    if study.space is None:
-        return []
-    known = []
+    known, is_whole = [], space is study.space
     for record in records:
         state = state_of(record)
         if state == "complete" and not set(study.goals.names) <= record.outcomes.keys():
             state = "pending"  # something of it has never been told
-        given: Mapping[str, Any] = record.params
-        if study.middle and given:
-            given = {name: given.get(name, usual) for name, usual in study.middle.items()}
+        had = record.params
+        given = had if is_whole else {name: had[name] for name in space.names if name in had}
         try:
-            params, why = admit(study.space, given)
+            params, why = admit(space, given)
         except InputError:
             continue
         if state is not None and (why is None or record.outside is not None):
@@ -137,20 +134,22 @@ def _known(study: StudyView, records: Sequence[Record]) -> list[tuple[Record, Tr
 
 
 def _holding(
-    study: StudyView, records: Sequence[Record], known: Sequence[tuple[Record, Trial]]
+    study: StudyView,
+    space: Space,
+    records: Sequence[Record],
+    known: Sequence[tuple[Record, Trial]],
 ) -> Optimizer:
-    """An optimizer of a study with some of its trials."""
-    optimizer = _without_trials(study).with_trials(trial for _, trial in known)
+    """An optimizer of a space with some trials of a study."""
+    optimizer = _without_trials(study, space).with_trials(trial for _, trial in known)
     if len(known) < len(records):  # numbers have changed, and limits may be relative to some
         optimizer.goals = study.goals.resolved(records)
     return optimizer
 
 
-def _without_trials(study: StudyView) -> Optimizer:
-    assert study.space is not None
+def _without_trials(study: StudyView, space: Space) -> Optimizer:
     if study.goals.names == (VALUE,):
-        return Optimizer(study.space, direction=study.direction, seed=study.seed)
-    return Optimizer(study.space, seed=study.seed, **study.goals.to_dict())
+        return Optimizer(space, direction=study.direction, seed=study.seed)
+    return Optimizer(space, seed=study.seed, **study.goals.to_dict())
 
 
 def _seconds(moment: str | None) -> float | None:

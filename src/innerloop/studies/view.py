@@ -14,7 +14,6 @@ from innerloop.integrations.trial_marks import StoredTrial
 from innerloop.optimizer.changes import Change
 from innerloop.optimizer.goals import Goals
 from innerloop.optimizer.reasons import why_none
-from innerloop.space.parameters import Plain
 from innerloop.space.space import Space
 from innerloop.studies.records import Record, record_of
 
@@ -37,9 +36,6 @@ class StudyView(ABC):
         names: those of objectives that have none of innerloop's.
     """
 
-    #: What stands for parameters that a trial does not have, by name.
-    middle: Mapping[str, Plain]
-
     def __init__(
         self,
         name: str,
@@ -47,7 +43,7 @@ class StudyView(ABC):
         attributes: Mapping[str, Any],
         names: Sequence[str] = (),
     ) -> None:
-        self.name, self.middle = name, {}
+        self.name = name
         settings = attributes.get(ATTRIBUTE) or {}
         if settings.get("version", VERSION) > VERSION:
             raise StudyError(f"study {name!r} was written by a newer innerloop")

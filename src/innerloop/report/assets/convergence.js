@@ -75,7 +75,7 @@ function convergence(width, { by, scale }) {
   ].filter(([ids]) => ids.length);
   const drawn = plot(width, {
     height: complete.length
-      ? Math.round(Math.min(380, Math.max(250, 0.5 * width)))
+      ? Math.round(Math.min(440, Math.max(250, 0.4 * width)))
       : 64 + 18 * rows.length,
     x: across.scale,
     y: upwards.scale,

@@ -71,7 +71,7 @@ function landscape(panel, { across, up }) {
   const { kind, drawing, bar, view, ringed = data.best } = panel;
   const width = drawing.clientWidth;
   if (width === 0) return;
-  const height = Math.round(Math.min(Math.max(0.8 * width, 240), 400));
+  const height = Math.round(Math.min(Math.max(0.72 * width, 240), 540));
   const names = [parameters[across].name, parameters[up].name];
   const { root, area, px, py, box } = plot(width, {
     height,
@@ -150,7 +150,7 @@ function drawImprovement(host) {
     const left = value => px(isChoice ? slice.x.indexOf(value) : value);
     const at = slice.x.map((value, k) => [left(value), py(slice.improvement[k])]);
     const strokes = at.map(([x, y]) => `M${x - 12} ${y}h24`).join("");
-    const ahead = data.next.map(({ params }, k) => [left(params[0]), py(0) - 6, k]);
+    const ahead = data.next.map(({ params }, k) => [left(params[slice.parameter]), py(0) - 6, k]);
     area.append(
       svg("path", { class: "gain-line", d: isChoice ? strokes : polyline(at) }),
       shapes("diamond", ahead, 5, { class: "next" }),

@@ -100,7 +100,9 @@ function trialScale() {
 }
 
 const MOST_IN_TIP = 8;
-const byImportance = model ? model.importance.map(([k]) => k) : parameters.map((_, k) => k);
+const byImportance = [
+  ...new Set([...(model?.importance ?? []).map(([k]) => k), ...parameters.map((_, k) => k)]),
+];
 
 function paramLine(k, value) {
   const { name } = parameters[k];
@@ -133,7 +135,7 @@ function nextLines(k) {
 // How near trials are to the slice through the best point along some parameters, from 0 to 1,
 // as trials go: by the distance that half of them are within.
 function nearness(along, offsets) {
-  const others = parameters.map((_, k) => k).filter(k => !along.includes(k));
+  const others = parameters.map((_, k) => k).filter(k => !along.includes(k) && offsets[k].length);
   const squares = model.shown.map((_, row) =>
     others.reduce((sum, k) => sum + offsets[k][row], 0),
   );

@@ -230,7 +230,7 @@ def demo(
         run_and_report(study, n, Pace(p), f, workers)
     regret = (study.best().value or 0.0) - hartmann.MINIMUM
     message(f"the smallest value there is: {hartmann.MINIMUM:.6g}; found within {regret:.2g} of it")
-    write(study, "report.html")
+    write([study], "report.html")
 
 
 def _new_name() -> str:

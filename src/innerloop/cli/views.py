@@ -8,7 +8,7 @@ from typing import Any
 from innerloop.errors import InnerLoopError
 from innerloop.optimizer.goals import VALUE
 from innerloop.studies.records import Record
-from innerloop.studies.study_file import study_file, study_files
+from innerloop.studies.study_file import own_study_file, study_file, study_files
 from innerloop.studies.view import StudyView
 
 
@@ -20,6 +20,16 @@ def view(url: str, name: str) -> StudyView:
     from innerloop.cli.studies import open_study
 
     return open_study(url, name, writing=False)
+
+
+def any_view(url: str, name: str) -> StudyView:
+    """A study to look at, whatever has made it: those of others have the space of their trials."""
+    found = own_study_file(url, name)
+    if found is not None:
+        return found
+    from innerloop.cli.studies import any_study
+
+    return any_study(url, name)
 
 
 def views(url: str) -> Sequence[StudyView]:

@@ -11,6 +11,7 @@ from innerloop.optimizer.goals import Goals
 from innerloop.optimizer.optimizer import Optimizer
 from innerloop.optimizer.trials import STATES, Trial
 from innerloop.space.space import Space
+from innerloop.studies.branches import searched_of
 from innerloop.studies.optimizers import inside_of, state_of, trial_from
 from innerloop.studies.records import OWNER, Record, utc
 from innerloop.studies.sheets import row_of, sheet_of
@@ -63,9 +64,9 @@ def case_of_optimizer(optimizer: Optimizer) -> Case:
     return Case(goals, trials, optimizer.space, False, inside, numbers, {}, csv)
 
 
-def case_of_study(study: StudyView, searched: Space | None, *, is_inferred: bool = False) -> Case:
-    """That of a study of any kind; searched: where the model is, its space or a part of it."""
-    records = study.records()
+def case_of_study(study: StudyView) -> Case:
+    """That of a study of any kind."""
+    records, searched = study.records(), searched_of(study)
     optimizer, numbers = (None, ()) if searched is None else inside_of(study, searched)
     owners = {
         trial.number: trial.system_attrs[OWNER]
@@ -76,7 +77,7 @@ def case_of_study(study: StudyView, searched: Space | None, *, is_inferred: bool
         study.goals,
         tuple(_trial(record, several=not study.goals.is_plain) for record in records),
         study.space,
-        is_inferred,
+        study.is_inferred,
         optimizer,
         numbers,
         _workers(owners),

@@ -21,7 +21,15 @@ from typing import Any, NamedTuple
 import innerloop
 from innerloop.report.numbers import moment
 
-_STYLES = ("page.css", "controls.css", "figures.css", "timeline.css", "tables.css", "media.css")
+_STYLES = (
+    "page.css",
+    "controls.css",
+    "figures.css",
+    "timeline.css",
+    "comparing.css",
+    "tables.css",
+    "media.css",
+)
 
 
 class Section(NamedTuple):

@@ -29,6 +29,8 @@ def outlook(subject: Subject) -> list[str]:
         return [f"There is no model of the results: {subject.trouble}."]
     if not subject.trials:
         return ["Nothing has been tried yet."]
+    if subject.copy is None and subject.complete():
+        return ["No parameter varies, so there is nothing to learn about."]
     if subject.model is None and subject.outcomes is None:
         return ["No trial has given a value yet, so there is nothing to learn from."]
     if subject.exhausted:

@@ -78,6 +78,8 @@ def _space(subject: Subject) -> str:
         rows += [
             (f"outcome {each.name}", limit_of(each, subject)) for each in subject.goals.constraints
         ]
+    if not rows:
+        return ""
     return f'<section id="space"><h2>What is searched</h2>{items(rows, "space")}</section>'
 
 
@@ -121,10 +123,10 @@ def _notes(subject: Subject) -> list[str]:
         )
         if subject.shows_all:
             notes.append("Progress, times and tables show all of them.")
-    if subject.case.is_inferred:
+    if subject.case.is_inferred and subject.varied:
         notes.append(
-            "What is searched was found in the trials themselves; where ranges have changed, it is "
-            "the widest. The model is innerloop's, whatever has chosen the trials."
+            "Parameters and their ranges are those of the trials; where ranges have changed, the "
+            "widest. The model is innerloop's, whatever has chosen the trials."
         )
     if subject.case.lacks:
         notes.append(
@@ -178,7 +180,7 @@ def _best(subject: Subject) -> str:
         f'<div class="best"><p class="label">{text(_name_of_best(subject))}</p>'
         f'<p class="value" title="{best.value!r}">{text(number(best.value, digits))}</p>'
         f'<p class="label">{text(words)}</p></div>'
-        f'<dl class="params">{entries}</dl>'
+        + (f'<dl class="params">{entries}</dl>' if entries else "")
     )
 
 

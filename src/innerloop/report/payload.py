@@ -42,6 +42,7 @@ def payload(subject: Subject) -> dict[str, Any]:
             for b in thinned(subject.batches(), _MOST_BATCHES)
         ],
         "workers": _workers(subject),
+        "foreign": subject.case.is_inferred,
         "copies": _copies(subject),
         "csv": base64.b64encode(
             zlib.compress(subject.case.csv.encode("utf-8", "replace"))
@@ -147,7 +148,7 @@ class _Errors:
             last = text.splitlines()[-1].strip() if text else "no reason given"
             ending = last if len(last) <= _LONGEST_LINE else last[:_LONGEST_LINE] + "…"
             full = text if len(text) <= _LONGEST_ERROR else "…" + text[-_LONGEST_ERROR:]
-            told = ending != text and len(self.entries) < _MOST_ERRORS
+            told = ending != text != "" and len(self.entries) < _MOST_ERRORS
             self.entries.append([ending, full] if told else [ending])
         return self._numbers[text]
 

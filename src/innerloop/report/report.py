@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ from innerloop.atomic import write_text
 from innerloop.errors import InputError
 from innerloop.optimizer.optimizer import Optimizer
 from innerloop.report.case import Case, case_of_optimizer, case_of_study
+from innerloop.report.comparison import comparison
 from innerloop.report.page import page
 from innerloop.report.subject import subject_of
 from innerloop.studies.view import StudyView
@@ -23,12 +25,14 @@ from innerloop.studies.view import StudyView
 if TYPE_CHECKING:
     import optuna
 
+    One = Optimizer | optuna.Study | StudyView
+
 _EXPECTED = "an Optimizer or a study of Optuna's"
 _TITLE = "Optimization report"
 
 
 def write_report(
-    subject: Optimizer | optuna.Study | StudyView,
+    subject: One | Sequence[One] | Mapping[str, One],
     path: str | os.PathLike[str],
     *,
     title: str | None = None,
@@ -37,7 +41,8 @@ def write_report(
     """Write a report as one HTML file, which holds either all of it or what it held before.
 
     Args:
-        subject: an optimizer; or a study of Optuna's, whichever sampler has made it.
+        subject: an optimizer; or a study of Optuna's, whichever sampler has made it. Several of
+            them, in a list or by name, are compared.
         path: of the file.
         title: the heading of the page.
         next_points: how many points to show that would be asked next; 0 for none. The optimizer or
@@ -52,10 +57,11 @@ def write_report(
 
 
 def html_of(
-    subject: Optimizer | optuna.Study | StudyView,
+    subject: One | Sequence[One] | Mapping[str, One],
     *,
     title: str | None = None,
     next_points: int = 4,
+    reload: float | None = None,
 ) -> str:
     """The report as text.
 
@@ -63,24 +69,42 @@ def html_of(
         subject: as `write_report` takes it.
         title: the heading of the page.
         next_points: how many points to show that would be asked next.
+        reload: seconds after which browsers load the page anew, again and again.
 
     Returns:
         The page.
     """
-    name, case = _named(subject)
     if title is not None:
         checks.instance("title", title, str, "text")
     checks.count("next_points", next_points, 0)
     with linalg.one_blas_thread():
-        return page(subject_of(case, next_points), name if title is None else title)
+        if isinstance(subject, Mapping | list | tuple):
+            return comparison(_several(subject), title or "Comparison", reload)
+        name, case = _named(subject)
+        heading = _TITLE if name is None else f"Study {name}"
+        return page(subject_of(case, next_points), title or heading, reload)
 
 
-def _named(subject: Any) -> tuple[str, Case]:
-    """A heading, and all there is to report."""
+def _several(subject: Sequence[Any] | Mapping[str, Any]) -> dict[str, Case]:
+    """Several cases by name: where none is given, that of a study, or a number."""
+    if not subject:
+        raise InputError(f"subject must be {_EXPECTED}, or some of these, got none")
+    if isinstance(subject, Mapping):
+        return {str(name): _named(each)[1] for name, each in subject.items()}
+    named: dict[str, Case] = {}
+    for number, each in enumerate(subject, 1):
+        name, case = _named(each)
+        name = f"Optimizer {number}" if name is None else name
+        named[name if name not in named else f"{name} ({number})"] = case
+    return named
+
+
+def _named(subject: Any) -> tuple[str | None, Case]:
+    """All there is to report, with a name if it has one."""
     if isinstance(subject, Optimizer):
-        return _TITLE, case_of_optimizer(subject)
+        return None, case_of_optimizer(subject)
     if isinstance(subject, StudyView):
-        return f"Study {subject.name}", case_of_study(subject, subject.space)
+        return subject.name, case_of_study(subject)
     # Whoever has such a study has imported Optuna.
     optuna = sys.modules.get("optuna")
     if optuna is None or not isinstance(subject, optuna.Study):
@@ -88,5 +112,4 @@ def _named(subject: Any) -> tuple[str, Case]:
     from innerloop.studies.any_study import AnyStudy
 
     study = AnyStudy(subject)
-    case = case_of_study(study, study.searched, is_inferred=study.is_inferred)
-    return f"Study {study.name}", case
+    return study.name, case_of_study(study)

@@ -16,7 +16,7 @@ def sections(subject: Subject) -> list[Section]:
             found += [_effects(subject), _map(subject)]
         if subject.next_trials:
             found.append(_next(subject))
-        if subject.best is not None:
+        if subject.best is not None and subject.varied:
             found.append(_parallel(subject))
     else:
         found = [Section(*each) for each in sections_of_outcomes(subject)]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -19,7 +18,7 @@ from innerloop.optimizer.goals import VALUE, Goals, OutcomeConstraint
 from innerloop.space.quotes import quoted
 from innerloop.space.space import Space
 from innerloop.studies.book import directions_of
-from innerloop.studies.inferred import branch_of, inferred_space, values_in
+from innerloop.studies.inferred import inferred_space, values_in
 from innerloop.studies.view import StudyView
 
 
@@ -54,23 +53,6 @@ class AnyStudy(StudyView):
     def changes(self) -> tuple[Change, ...]:
         """Every change of what was on record, the first one first."""
         return self._changes
-
-    @property
-    def searched(self) -> Space | None:
-        """Where trials have the parameters that the best one has, or most of those on the front."""
-        if self.space is None or not self.is_inferred:
-            return self.space
-        records = self.records()
-        complete = [record for record in records if record.state == "complete"] or records
-        if len(self.goals.objectives) > 1:
-            best = list(self.front()) or complete
-        else:
-            sign = -self.goals.signs[0]
-            within = [r for r in complete if r.feasible is not False and r.value is not None]
-            best = sorted(within, key=lambda each: sign * (each.value or 0.0))[:1] or complete
-        sets = Counter(tuple(record.params) for record in best)
-        names = max(sets, key=lambda each: sets[each], default=())
-        return branch_of(self.space, names, [record.params for record in records])
 
 
 def _names_of(study: optuna.Study) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from optuna.distributions import (
@@ -17,6 +17,7 @@ from optuna.trial import FrozenTrial
 from innerloop.errors import InputError
 from innerloop.space.parameters import Choice, Integer, Plain, Real, plain
 from innerloop.space.space import Space
+from innerloop.studies.branches import space_of
 
 _Parameter = Real | Integer | Choice
 _Numeric = FloatDistribution | IntDistribution
@@ -36,7 +37,7 @@ def inferred_space(trials: Sequence[FrozenTrial]) -> Space | None:
         for name, value in trial.params.items():
             chosen.setdefault(name, []).append((trial.distributions[name], value))
     found = {name: _parameter(each) for name, each in chosen.items()}
-    return _space({name: each for name, each in found.items() if each is not None})
+    return space_of({name: each for name, each in found.items() if each is not None})
 
 
 def values_in(space: Space | None, params: Mapping[str, Any]) -> dict[str, Plain]:
@@ -56,37 +57,6 @@ def values_in(space: Space | None, params: Mapping[str, Any]) -> dict[str, Plain
         if isinstance(parameter, Choice):  # True and 1 are one choice, as they are for Optuna
             values[name] = next(each for each in parameter.values if each == value)
     return values
-
-
-def branch_of(
-    space: Space, names: Collection[str], tried: Sequence[Mapping[str, Any]]
-) -> Space | None:
-    """The part of a space in which trials have some parameters, and maybe others.
-
-    Args:
-        space: one that was inferred.
-        names: those parameters.
-        tried: params of all trials.
-
-    Returns:
-        The space of these parameters, with the choices that such trials have made; None if nothing
-        varies in it.
-    """
-    having = [params for params in tried if set(names) <= params.keys()]
-    parameters = {n: p for n, p in space.parameters.items() if n in names}
-    if len(having) < len([params for params in tried if params]):
-        for name, parameter in parameters.items():
-            if isinstance(parameter, Choice):
-                made = {params[name] for params in having}
-                parameters[name] = Choice([each for each in parameter.values if each in made])
-    return _space(parameters)
-
-
-def _space(parameters: Mapping[str, Any]) -> Space | None:
-    try:
-        return Space(parameters)
-    except InputError:  # nothing varies
-        return None
 
 
 def _parameter(chosen: Sequence[tuple[BaseDistribution, Any]]) -> _Parameter | None:

@@ -26,7 +26,8 @@ ATTRIBUTE, WITH_GOALS, VERSION = "innerloop", 2, 3
 class StudyView(ABC):
     """A study, however its trials are read.
 
-    Its `space` and `seed` are None if it was made by something else and has no space yet.
+    Its `space` and `seed` are None if it was made by something else and has no space yet; it may
+    have been inferred from the trials.
 
     Args:
         name: its name.
@@ -43,7 +44,7 @@ class StudyView(ABC):
         attributes: Mapping[str, Any],
         names: Sequence[str] = (),
     ) -> None:
-        self.name = name
+        self.name, self.is_inferred = name, False
         settings = attributes.get(ATTRIBUTE) or {}
         if settings.get("version", VERSION) > VERSION:
             raise StudyError(f"study {name!r} was written by a newer innerloop")

@@ -10,7 +10,9 @@ const smallestGap = complete.reduce(
 const valueTitle = data.outcomes ? data.outcomes[0].name : "value";
 // Whether a complete trial is beyond some limit.
 const isBeyondLimits = id => data.outcomes !== undefined && data.within[id] === false;
-const wasExpected = id => (data.outcomes ? data.outcomes[0].mean : trials.mean)[id] !== null;
+// Who has chosen a trial is known of innerloop's own alone.
+const wasExpected = id =>
+  data.foreign || (data.outcomes ? data.outcomes[0].mean : trials.mean)[id] !== null;
 
 function drawConvergence(host) {
   const controls = html("div", { class: "controls" });
@@ -126,7 +128,7 @@ function convergence(width, { by, scale }) {
 function convergenceLegend(groups, running) {
   const beyond = groups.beyond.length;
   return [
-    [groups.model.length, "dot", "dot", "chosen by the model"],
+    [groups.model.length, "dot", "dot", data.foreign ? "trials" : "chosen by the model"],
     [groups.first.length, "dot", "dot first", "spread evenly, or given"],
     [beyond, "diamond", "beyond", `far worse: beyond the axis (${beyond})`],
     [groups.infeasible.length, "triangle", "infeasible", "not within all limits"],

@@ -55,11 +55,12 @@ function lanesOf(spans) {
 function timeline(width, spans, lanes, groups, now) {
   const [size, unit] = spanUnit(now);
   const high = Math.min(Math.max(Math.floor(360 / lanes.length), LANE[0]), LANE[1]);
+  const named = groups.filter(({ name }) => name !== "");
   const middle = k => 1 - (k + 0.5) / lanes.length;
   const { root, area, px, py, box } = plot(width, {
     height: lanes.length * high + 48,
     x: linear(...padded(0, now / size || 1, 0.01)),
-    y: { at: middle, ticks: () => groups.map(({ first, name }) => ({ value: first, label: name })) },
+    y: { at: middle, ticks: () => named.map(({ first, name }) => ({ value: first, label: name })) },
     xTitle: `time since the start (${unit})`,
     bare: true,
     label: `When ${spans.length} trials ran, in ${lanes.length} lanes`,
@@ -68,7 +69,8 @@ function timeline(width, spans, lanes, groups, now) {
   const placed = lanes.flatMap((lane, k) =>
     lane.map(({ id, from, to }) => {
       const left = px(from / size);
-      const length = Math.max(px(to / size) - left, 1.5);
+      // Bars one after the other can be told apart.
+      const length = Math.max(px(to / size) - left - 1, 1.5);
       return { id, left, length, top: py(k) - thick / 2, lane: k };
     }),
   );

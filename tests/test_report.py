@@ -20,11 +20,11 @@ from hypothesis import strategies as st
 import innerloop as il
 from innerloop.optimizer.trials import STATES
 from innerloop.report import subject as subjects
-from innerloop.report.case import case_of_optimizer
+from innerloop.report.case import SHOWN_STATES, case_of_optimizer
+from innerloop.report.document import text
 from innerloop.report.model import FittedModel
 from innerloop.report.numbers import compact, duration, moment, number, percent
 from innerloop.report.outlook import outlook
-from innerloop.report.page import text
 from innerloop.report.report import html_of, write_report
 from innerloop.report.slices import maps, slices
 from innerloop.report.thinned_copy import copy_of
@@ -290,11 +290,12 @@ def test_what_is_likely_to_fail_is_not_expected_to_improve():
 def test_every_state_has_its_name():
     """The script knows states by their number; cancelled trials are not among the failures."""
     script = (files("innerloop.report") / "assets" / "values.js").read_text(encoding="utf-8")
-    names = json.loads(re.search(r"STATE_NAMES = (\[.*?\]);", script)[1])
-    assert names == ["running", "complete", "failed", "given up", "cancelled", "forgotten"]
-    numbers = re.search(r"\[PENDING, COMPLETE, CANCELLED\] = (\[.*?\]);", script)[1]
-    assert [STATES[k] for k in json.loads(numbers)] == ["pending", "complete", "cancelled"]
-    assert STATES[2:4] == ("failed", "expired")
+    names = re.findall(r'"(.*?)"', re.search(r"STATE_NAMES = \[(.*?)\];", script, re.DOTALL)[1])
+    shown = ["running", "complete", "failed", "given up", "cancelled", "forgotten"]
+    assert names == [*shown, "pruned", "waiting"]
+    states, numbers = re.search(r"const \[(PENDING.*?)\] = (\[.*?\]);", script).groups()
+    known = [SHOWN_STATES[k] for k in json.loads(numbers)]
+    assert known == [name.strip().lower() for name in states.split(",")]
     optimizer = cut_off_study()
     page = html_of(optimizer)
     shown = data_of(page)["trials"]

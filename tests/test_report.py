@@ -292,7 +292,7 @@ def test_every_state_has_its_name():
     script = (files("innerloop.report") / "assets" / "values.js").read_text(encoding="utf-8")
     names = re.findall(r'"(.*?)"', re.search(r"STATE_NAMES = \[(.*?)\];", script, re.DOTALL)[1])
     shown = ["running", "complete", "failed", "given up", "cancelled", "forgotten"]
-    assert names == [*shown, "pruned", "waiting"]
+    assert names == [*shown, "pruned", "waiting", "outside the space"]
     states, numbers = re.search(r"const \[(PENDING.*?)\] = (\[.*?\]);", script).groups()
     known = [SHOWN_STATES[k] for k in json.loads(numbers)]
     assert known == [name.strip().lower() for name in states.split(",")]

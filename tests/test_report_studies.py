@@ -253,6 +253,18 @@ def test_everything_of_a_study_that_may_be_missing():
     assert data["best"] is None
 
 
+def test_trials_outside_of_the_space_are_kept_apart():
+    """They keep their numbers and are neither the best nor learned from."""
+    space = il.Space({"x": il.Real(0.0, 1.0)})
+    optimizer = il.Optimizer(space, seed=0)
+    for x, value in ((0.2, 3.0), (5.0, -9.0), (0.6, 1.0), (0.9, 2.0)):
+        optimizer.add({"x": x}, value)
+    data = data_of(html_of(optimizer))
+    assert data["trials"]["state"] == [1, 8, 1, 1]
+    assert data["trials"]["value"] == [3.0, -9.0, 1.0, 2.0]
+    assert (data["best"], data["model"]["shown"]) == (2, [0, 2, 3])
+
+
 def test_what_is_no_study_is_refused():
     for wrong in ("study.db", [], [il.Space({"x": il.Real(0, 1)})]):
         with pytest.raises(il.InputError, match="subject must be an Optimizer or a study"):

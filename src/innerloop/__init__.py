@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from innerloop.optimizer.changes import Change
     from innerloop.optimizer.optimizer import Optimizer
     from innerloop.optimizer.trials import Certificate, Forecast, Prediction, Trial
+    from innerloop.report.report import write_report
     from innerloop.run.dask_client import dask_client
     from innerloop.run.optimize import maximize, minimize, optimize
     from innerloop.run.result import Result
@@ -108,6 +109,7 @@ __all__ = [
     "prior_draws",
     "sobol_normal",
     "suggest",
+    "write_report",
 ]
 
 _MODULES = {
@@ -135,6 +137,7 @@ _MODULES = {
     "optimizer.changes": ("Change",),
     "optimizer.optimizer": ("Optimizer",),
     "optimizer.trials": ("Certificate", "Forecast", "Prediction", "Trial"),
+    "report.report": ("write_report",),
     "run.dask_client": ("dask_client",),
     "run.optimize": ("maximize", "minimize", "optimize"),
     "run.result": ("Result",),

@@ -18,7 +18,7 @@ from innerloop.studies.sheets import row_of, sheet_of
 from innerloop.studies.view import StudyView
 
 #: The states that trials are shown in.
-SHOWN_STATES = (*STATES, "pruned", "waiting")
+SHOWN_STATES = (*STATES, "pruned", "waiting", "outside")
 _BY_HAND = "asked by hand"
 _TOLD = {"pending": "running", "expired": "failed", "cancelled": "failed"}
 
@@ -31,7 +31,7 @@ class Case:
     space: of all their parameters, if any varies; is_inferred: whether it was found in them.
     optimizer: what learns from them, in that space or a part of it; None if there is nothing to
     search. numbers: which trials it has, by its own ids. workers: who ran trials, by id, where that
-    is known. csv: the trials as a file.
+    is known. records: the trials as studies keep them.
     """
 
     goals: Goals
@@ -41,7 +41,14 @@ class Case:
     optimizer: Optimizer | None
     numbers: tuple[int, ...]
     workers: Mapping[int, str]
-    csv: str
+    records: Sequence[Record]
+
+    @property
+    def csv(self) -> str:
+        """What `innerloop trials -f csv` prints."""
+        rows = [row_of(record, self.goals) for record in self.records]
+        lines = sheet_of(rows, ("id", "state", *self.goals.names)).csv_lines()
+        return "".join(f"{line}\n" for line in lines)
 
     @property
     def lacks(self) -> bool:
@@ -60,14 +67,15 @@ def case_of_optimizer(optimizer: Optimizer) -> Case:
         inside = optimizer.with_trials(trials[number] for number in numbers)
         inside.goals = goals.resolved(trials)
     records = [_record(trial, goals, trials) for trial in trials]
-    csv = _csv(records, goals)
-    return Case(goals, trials, optimizer.space, False, inside, numbers, {}, csv)
+    shown = tuple(map(_placed, trials))
+    return Case(goals, shown, optimizer.space, False, inside, numbers, {}, records)
 
 
 def case_of_study(study: StudyView) -> Case:
     """That of a study of any kind."""
-    records, searched = study.records(), searched_of(study)
-    optimizer, numbers = (None, ()) if searched is None else inside_of(study, searched)
+    records = study.records()
+    searched = searched_of(study, records)
+    optimizer, numbers = (None, ()) if searched is None else inside_of(study, records, searched)
     owners = {
         trial.number: trial.system_attrs[OWNER]
         for trial in study.stored_trials()
@@ -81,14 +89,21 @@ def case_of_study(study: StudyView) -> Case:
         optimizer,
         numbers,
         _workers(owners),
-        _csv(records, study.goals),
+        records,
     )
+
+
+def _placed(trial: Trial) -> Trial:
+    """A trial as it is shown: what is complete and outside of the space is not among the others."""
+    is_outside = trial.outside is not None and trial.state == "complete"
+    return replace(trial, state="outside") if is_outside else trial
 
 
 def _trial(record: Record, *, several: bool) -> Trial:
     """A record as figures and tables show trials."""
     state = state_of(record)
-    shown = trial_from(record, record.params, state or "pending", several=several)
+    made = trial_from(record, record.params, state or "pending", several=several)
+    shown = _placed(replace(made, outside=record.outside))
     # The value of a trial that was pruned is one on the way.
     return shown if state is not None else replace(shown, state=record.state, value=None)
 
@@ -125,13 +140,6 @@ def _moment(seconds: float | None) -> str | None:
         return utc(datetime.datetime.fromtimestamp(seconds, datetime.UTC))
     except (OverflowError, ValueError, OSError):
         return None
-
-
-def _csv(records: Sequence[Record], goals: Goals) -> str:
-    """What `innerloop trials -f csv` prints."""
-    rows = [row_of(record, goals) for record in records]
-    lines = sheet_of(rows, ("id", "state", *goals.names)).csv_lines()
-    return "".join(f"{line}\n" for line in lines)
 
 
 def _workers(owners: Mapping[int, Mapping[str, Any] | None]) -> dict[int, str]:

@@ -50,7 +50,7 @@ def comparison(named: Mapping[str, Case], title: str, reload: float | None = Non
     goals = _common(named)
     courses = [_course(name, case.trials, goals) for name, case in named.items()]
     several = len(goals.objectives) > 1
-    sign = 1.0 if several else DIRECTIONS[next(iter(goals.objectives.values()))]
+    sign = _sign(goals)
     what = "hypervolume" if several else next(iter(goals.objectives))
     return document(
         title=title,
@@ -77,17 +77,15 @@ def _common(named: Mapping[str, Case]) -> Goals:
             )
     if len(wanted) == 1 or one.goals.reference is not None:
         return one.goals
-    complete = [trial for case in named.values() for trial in case.trials if _is_complete(trial)]
+    complete = [
+        trial for case in named.values() for trial in case.trials if trial.state == "complete"
+    ]
     if not complete:
         return one.goals
     plain = replace(one.goals, constraints=())
     points = plain.wanted(complete)
     worst = plain.reference_of(plain.wanted(plain.front(complete)), points) * plain.signs
     return replace(one.goals, reference=dict(zip(wanted, worst.tolist(), strict=True)))
-
-
-def _is_complete(trial: Trial) -> bool:
-    return trial.state == "complete" and trial.outside is None
 
 
 def _course(name: str, trials: Sequence[Trial], goals: Goals) -> Course:
@@ -124,7 +122,7 @@ def _values(trials: Sequence[Trial], goals: Goals) -> list[tuple[Trial, float]]:
     return [
         (trial, _sign(goals) * trial.value)
         for trial in trials
-        if _is_complete(trial) and trial.value is not None and goals.feasible(trial, trials)
+        if trial.state == "complete" and trial.value is not None and goals.feasible(trial, trials)
     ]
 
 

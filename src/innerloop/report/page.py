@@ -45,6 +45,7 @@ _WORDS = {
     "pruned": "pruned",
     "pending": "running",
     "waiting": "waiting",
+    "outside": "outside the space",
 }
 
 

@@ -125,7 +125,7 @@ class Subject:
     def _improvements(self) -> list[Trial]:
         """Trials with a better value than all before them."""
         found, best = list[Trial](), -np.inf
-        for trial in self.trials:
+        for trial in self.complete():
             if trial.value is not None and self.sign * trial.value > best:
                 found.append(trial)
                 best = self.sign * trial.value
@@ -148,8 +148,7 @@ class Subject:
             return self.front[0] if self.front and len(self.goals.objectives) == 1 else None
         if self.model is not None:
             return self.trials[self.learned_from[self.model.best.id]]
-        inside = [trial for trial in self.complete() if trial.outside is None]
-        complete = [(self.sign * t.value, t) for t in inside if t.value is not None]
+        complete = [(self.sign * t.value, t) for t in self.complete() if t.value is not None]
         return max(complete, key=lambda pair: pair[0])[1] if complete else None
 
     @property
@@ -185,8 +184,8 @@ class Subject:
         return [trial for trial in self.trials if trial.state == "complete"]
 
     def values(self) -> Array:
-        """All values that were told: (n,)."""
-        return np.array([t.value for t in self.trials if t.value is not None])
+        """The values of complete trials: (n,)."""
+        return np.array([t.value for t in self.complete() if t.value is not None])
 
     def params_of(self, trial: Trial) -> dict[str, Plain]:
         """The parameters that a trial has, in the order of the space, and those that are fixed."""

@@ -13,18 +13,18 @@ from innerloop.studies.records import Record
 from innerloop.studies.view import StudyView
 
 
-def searched_of(study: StudyView) -> Space | None:
+def searched_of(study: StudyView, records: Sequence[Record]) -> Space | None:
     """Where trials have the parameters of the best one, or of most on the front.
 
     Args:
         study: any study.
+        records: its trials.
 
     Returns:
         Its space, or the part of it; None if nothing varies there.
     """
     if study.space is None or not study.is_inferred:
         return study.space
-    records = study.records()
     sets = Counter(tuple(record.params) for record in _best_of(study, records))
     names = max(sets, key=lambda each: sets[each], default=())
     return _branch(study.space, names, [record.params for record in records])

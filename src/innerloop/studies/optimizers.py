@@ -41,17 +41,19 @@ def optimizer_of(study: StudyView) -> Optimizer:
     return _holding(study, study.space, records, _known(study, study.space, records))
 
 
-def inside_of(study: StudyView, space: Space) -> tuple[Optimizer, tuple[int, ...]]:
+def inside_of(
+    study: StudyView, records: Sequence[Record], space: Space
+) -> tuple[Optimizer, tuple[int, ...]]:
     """An optimizer that knows those trials of a study that are in a space.
 
     Args:
         study: any study.
+        records: its trials.
         space: that of the study, or one of some of its parameters.
 
     Returns:
         The optimizer, and the ids that its trials have in the study.
     """
-    records = study.records()
     known = [pair for pair in _known(study, space, records) if pair[1].outside is None]
     return _holding(study, space, records, known), tuple(record.id for record, _ in known)
 

@@ -12,7 +12,9 @@ const STATE_NAMES = [
   "forgotten",
   "pruned",
   "waiting",
+  "outside the space",
 ];
+const OUTSIDE = STATE_NAMES.length - 1;
 // Those that are shown, by their ids: of very many trials, some.
 const everyTrial = data.ids ?? trials.state.map((_, id) => id);
 
@@ -46,7 +48,10 @@ const cancelled = inState(CANCELLED, FORGOTTEN);
 
 const lastTold = trials.told.reduce((last, time) => Math.max(last, time ?? 0), 0);
 
-const only = measureOf(trials.value, data.minimize);
+// Values of trials that have a place in the figures.
+const inside = values =>
+  values.map((value, id) => (trials.state[id] === OUTSIDE ? null : (value ?? null)));
+const only = measureOf(inside(trials.value), data.minimize);
 const { better, bestValue, canBeLogarithmic, prefersLogarithm, worstShown, goodness } = only;
 const { text: valueText, scale: valueScale, worstOn } = only;
 

@@ -284,6 +284,9 @@ def test_several_studies_by_their_best_so_far(written):
             if value < before
         }
         assert {number: value for number, _, value in shown["steps"]} == steps
+        ends = [step[1] for step in shown["timed"]]
+        assert ends == sorted(ends)
+        assert shown["timed"][-1][2] == steps[study.best_trial.number]
         assert shown["trials"] == len(study.trials)
         assert shown["complete"] == len(complete)
         began = min(t.datetime_start for t in study.trials)

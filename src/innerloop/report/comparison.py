@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -36,10 +37,14 @@ class Step(NamedTuple):
 
 @dataclass(frozen=True)
 class Course:
-    """How far one of several has come. seconds: from the first trial asked to the last one told."""
+    """How far one of several has come, in the order of the trials and in that of their ends.
+
+    seconds: from the first trial asked to the last one told.
+    """
 
     name: str
     steps: tuple[Step, ...]
+    timed: tuple[Step, ...]
     trials: int
     states: Mapping[str, int]
     seconds: float | None
@@ -48,7 +53,10 @@ class Course:
 def comparison(named: Mapping[str, Case], title: str, reload: float | None = None) -> str:
     """The page about several cases with the same objectives, by name."""
     goals = _common(named)
-    courses = [_course(name, case.trials, goals) for name, case in named.items()]
+    courses = [
+        _course(name, case.trials, replace(case.goals, reference=goals.reference))
+        for name, case in named.items()
+    ]
     several = len(goals.objectives) > 1
     sign = _sign(goals)
     what = "hypervolume" if several else next(iter(goals.objectives))
@@ -89,22 +97,29 @@ def _common(named: Mapping[str, Case]) -> Goals:
 
 
 def _course(name: str, trials: Sequence[Trial], goals: Goals) -> Course:
+    """How far trials have come, within their own limits."""
     times = [t for trial in trials for t in (trial.asked, trial.told) if t is not None]
-    start = min(times, default=0.0)
-    values = _values(trials, goals)
-    steps, best = list[Step](), None
-    for trial, value in values:
-        if best is None or value > best:
-            told = None if trial.told is None else finite(round(trial.told - start, 4))
-            best = value
-            steps.append(Step(trial.id, told, _sign(goals) * value))
+    start, known = min(times, default=0.0), goals.resolved(trials)
+    ended = sorted((t for t in trials if t.told is not None), key=lambda trial: trial.told or 0.0)
     return Course(
         name,
-        tuple(steps),
+        _steps(trials, known, start),
+        _steps(ended, known, start),
         len(trials),
         Counter(trial.state for trial in trials),
         finite(max(times) - start) if times else None,
     )
+
+
+def _steps(trials: Sequence[Trial], goals: Goals, start: float) -> tuple[Step, ...]:
+    """Where trials, in their order, are better than all before them."""
+    steps, best = list[Step](), -math.inf
+    for trial, value in _values(trials, goals):
+        if value > best:
+            told = None if trial.told is None else finite(round(trial.told - start, 4))
+            best = value
+            steps.append(Step(trial.id, told, _sign(goals) * value))
+    return tuple(steps)
 
 
 def _sign(goals: Goals) -> float:
@@ -131,6 +146,7 @@ def _plain(course: Course) -> dict[str, Any]:
     return {
         "name": course.name,
         "steps": [list(step) for step in course.steps],
+        "timed": [list(step) for step in course.timed],
         "trials": course.trials,
         "complete": course.states.get("complete", 0),
         "failed": course.states.get("failed", 0) + course.states.get("expired", 0),

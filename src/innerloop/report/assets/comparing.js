@@ -53,9 +53,8 @@ function courses(width, { by, scale }) {
     label: `Best ${data.what} so far of ${studies.length} studies`,
   });
   const marks = [];
-  studies.forEach(({ steps, trials, seconds }, k) => {
-    const known = isTime ? steps.filter(([, time]) => time !== null) : steps;
-    const own = known.map(step => [px(isTime ? step[1] / size : step[0]), py(step[2]), k, step]);
+  studies.forEach(({ steps, timed, trials, seconds }, k) => {
+    const own = (isTime ? timed : steps).map(step => [px(isTime ? step[1] / size : step[0]), py(step[2]), k, step]);
     if (!own.length) return;
     const end = px(isTime ? (seconds ?? 0) / size : trials - 1);
     const path = own.map(([x, y], j) =>

@@ -166,10 +166,12 @@ def ended(f: Function, d: int, seed: int, first: int, last: int, q: int) -> floa
 def loop(arguments: argparse.Namespace) -> None:
     first, last = arguments.n or (2000, 3000)
     print("| function | seed | best, as it is | best, given all results |\n|---|---|---|---|")
-    for seed in range(arguments.seeds):
+    for seed in range(arguments.first, arguments.first + arguments.seeds):
         tasks = {"Hartmann-6": (functions.hartmann, 6), "Rosenbrock-10": (rosenbrock, 10)}
         tasks["draw of a GP, d = 10"] = gp_draw(10, seed), 10
         for name, (f, d) in tasks.items():
+            if arguments.task not in name:
+                continue
             ours = ended(f, d, seed, first, last, arguments.q)
             with without_limits():
                 exact = ended(f, d, seed, first, last, arguments.q)
@@ -199,6 +201,8 @@ def main() -> None:
     parser.add_argument("-n", type=int, nargs="+", help="sizes; of loop the first and the last")
     parser.add_argument("-q", type=int, default=20, help="points at a time of loop")
     parser.add_argument("--seeds", type=int, default=2)
+    parser.add_argument("--first", type=int, default=0, help="the first seed of loop")
+    parser.add_argument("--task", default="", help="of loop, those with this in their names")
     arguments = parser.parse_args()
     with threadpool_limits(1):
         jobs[arguments.job](arguments)

@@ -12,9 +12,9 @@ from scipy.optimize import linprog, minimize
 
 import innerloop as il
 from innerloop import InputError, Integer, Real, Space
-from innerloop.report.model import FittedModel
+from innerloop.insight.model import FittedModel
+from innerloop.insight.slices import maps, slices
 from innerloop.report.report import html_of
-from innerloop.report.slices import maps, slices
 
 THREE = Space({name: Real(0, 1) for name in "abc"}, constraints=["a + b + c == 1"])
 

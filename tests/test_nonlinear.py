@@ -12,10 +12,10 @@ from scipy.optimize import approx_fprime, minimize
 
 import innerloop as il
 from innerloop import Choice, InputError, Integer, Real, Space
+from innerloop.insight.model import FittedModel
+from innerloop.insight.slices import maps, slices
 from innerloop.maximizers import MAXIMIZERS
-from innerloop.report.model import FittedModel
 from innerloop.report.report import html_of
-from innerloop.report.slices import maps, slices
 from innerloop.space.curves import read
 from innerloop.space.expressions import Dual
 

@@ -10,7 +10,6 @@ from collections import Counter
 from functools import cache
 from html.parser import HTMLParser
 from importlib.resources import files
-from itertools import combinations
 
 import numpy as np
 import pytest
@@ -18,15 +17,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import innerloop as il
+from innerloop.insight.model import FittedModel
+from innerloop.insight.slices import maps, slices
 from innerloop.optimizer.trials import STATES
 from innerloop.report import subject as subjects
 from innerloop.report.case import SHOWN_STATES, case_of_optimizer
 from innerloop.report.document import text
-from innerloop.report.model import FittedModel
 from innerloop.report.numbers import compact, duration, moment, number, percent
 from innerloop.report.outlook import outlook
 from innerloop.report.report import html_of, write_report
-from innerloop.report.slices import maps, slices
 from innerloop.report.thinned_copy import copy_of
 
 MIXED = il.Space(
@@ -319,34 +318,20 @@ def test_trials_that_are_taken_up_again_stay_in_their_batch():
     assert [each.size for each in subject_of(optimizer, 0).batches()] == [3]
 
 
-def test_importance_counts_lengthscales_between_values():
+def test_importances_are_those_of_the_optimizer():
+    optimizer = mixed_study()
+    model = subject_of(optimizer, 0).model
+    assert model.importance == dict(optimizer.importances())
+    assert model.ordered == list(model.importance)
+
+
+def test_values_without_a_pattern_have_no_importances():
     optimizer = given_values(np.random.default_rng(2).random(20), MIXED)
-    shares = FittedModel.of(optimizer).importance()
-    lengthscales = optimizer.learned.gp.kernel.lengthscales
-    some = {"rate": 1e-5, "share": 0.0, "layers": 1, "kind": "relu", "nesterov": True}
-
-    def squared(first, second):
-        """The squared distance between params that differ from some, in lengthscales."""
-        difference = MIXED.encode({**some, **first}) - MIXED.encode({**some, **second})
-        return ((difference / lengthscales) ** 2).sum()
-
-    def apart(**changes):
-        return squared({}, changes)
-
-    pairs = [
-        squared({"kind": a}, {"kind": b}) for a, b in combinations(("relu", "tanh", "gelu"), 2)
-    ]
-    raw = {
-        "rate": np.sqrt(apart(rate=1e-1)),
-        "share": np.sqrt(apart(share=0.6)),
-        "layers": np.sqrt(apart(layers=8)),
-        "kind": np.sqrt(np.mean(pairs)),
-        "nesterov": np.sqrt(apart(nesterov=False)),
-    }
-    assert sum(shares.values()) == pytest.approx(1.0)
-    assert list(shares.values()) == sorted(shares.values(), reverse=True)
-    for name, value in raw.items():
-        assert shares[name] == pytest.approx(value / sum(raw.values())), name
+    model = subject_of(optimizer, 0).model
+    assert model.importance == {}
+    assert model.ordered == list(MIXED.varying)
+    with pytest.raises(il.InputError, match="the model cannot tell"):
+        optimizer.importances()
 
 
 def _meets(space, params):
@@ -645,7 +630,7 @@ def test_every_study_is_drawn_and_fits_a_phone(opened, name):
     page = opened(name, width=375)
     assert width_of(page) <= 375
     sections = page.locator("section").count()
-    assert sections == page.locator("section:has(svg, table, li, dl)").count()
+    assert sections == page.locator("section:has(svg, table, li, dl, .note)").count()
     bad = page.evaluate(
         """[...document.querySelectorAll('svg *')].filter(e =>
             [...e.attributes].some(a => /NaN|Infinity|undefined/.test(a.value))).length"""

@@ -9,8 +9,8 @@ import pytest
 
 import innerloop as il
 import test_report
+from innerloop.insight.outcomes import OutcomesModel, growth
 from innerloop.optimizer.trials import STATES
-from innerloop.report.outcomes import OutcomesModel, growth
 from innerloop.report.outlook import outlook
 from innerloop.report.report import html_of, write_report
 from innerloop.report.thinned_copy import copy_of

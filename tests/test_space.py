@@ -334,7 +334,7 @@ def test_values_that_are_refused(parameter, values, message):
         (lambda: parameter_from("lr", {"type": ["real"]}), "got ['real']"),
         (
             lambda: parameter_from("lr", {"type": "real", "low": 0, "hgih": 1}),
-            "'log', 'step', 'digits', 'at_least'], got ['low', 'hgih']",
+            "'log', 'step', 'digits', 'at_least', 'when'], got ['low', 'hgih']",
         ),
         (lambda: parameter_from("lr", {"type": "choice", "values": 3}), "'lr': values must be"),
         (lambda: parameter_from("lr", {"type": "real", "low": 2, "high": 1}), "'lr': low must"),

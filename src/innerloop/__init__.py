@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from innerloop import plot as plot
     from innerloop.acquisition.draws import FreshDraws, iid_normal, sobol_normal
     from innerloop.acquisition.entropy_search import EntropySearch
     from innerloop.acquisition.joint import Joint, expected_utility
@@ -26,9 +27,15 @@ if TYPE_CHECKING:
     from innerloop.batches.suggest import Batch, suggest
     from innerloop.domain.discrete import OneHot, Ordinal
     from innerloop.domain.domain import Domain, make_domain
-    from innerloop.errors import InnerLoopError, InputError, NumericalError
+    from innerloop.errors import (
+        InnerLoopError,
+        InputError,
+        MissingPackageError,
+        NumericalError,
+    )
     from innerloop.maximizers.budget import Budget
     from innerloop.optimizer.changes import Change
+    from innerloop.optimizer.importances import Importances
     from innerloop.optimizer.optimizer import Optimizer
     from innerloop.optimizer.trials import Certificate, Forecast, Prediction, Trial
     from innerloop.report.report import write_report
@@ -66,6 +73,7 @@ __all__ = [
     "Gain",
     "GaussianProcess",
     "HypervolumeImprovement",
+    "Importances",
     "Incremental",
     "InnerLoopError",
     "InputError",
@@ -75,6 +83,7 @@ __all__ = [
     "KnowledgeGradient",
     "Matern32",
     "Matern52",
+    "MissingPackageError",
     "NearOptimal",
     "NoisyExpectedImprovement",
     "NumericalError",
@@ -132,9 +141,10 @@ _MODULES = {
     "batches.suggest": ("Batch", "suggest"),
     "domain.discrete": ("OneHot", "Ordinal"),
     "domain.domain": ("Domain", "make_domain"),
-    "errors": ("InnerLoopError", "InputError", "NumericalError"),
+    "errors": ("InnerLoopError", "InputError", "MissingPackageError", "NumericalError"),
     "maximizers.budget": ("Budget",),
     "optimizer.changes": ("Change",),
+    "optimizer.importances": ("Importances",),
     "optimizer.optimizer": ("Optimizer",),
     "optimizer.trials": ("Certificate", "Forecast", "Prediction", "Trial"),
     "report.report": ("write_report",),
@@ -151,10 +161,14 @@ _MODULES = {
     "surrogate.kernels": ("Kernel", "Matern32", "Matern52", "SquaredExponential"),
     "surrogate.priors": ("Priors",),
 }
+# Packages that are used by their own name, `innerloop.plot.convergence`, and import more.
+_PACKAGES = ("plot",)
 _HOME = {name: module for module, names in _MODULES.items() for name in names}
 
 
 def __getattr__(name: str) -> object:
+    if name in _PACKAGES:
+        return import_module(f"innerloop.{name}")
     if name not in _HOME:
         raise AttributeError(f"module 'innerloop' has no attribute {name!r}")
     value = getattr(import_module(f"innerloop.{_HOME[name]}"), name)
@@ -163,4 +177,4 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    return [*__all__, "__version__"]
+    return [*__all__, *_PACKAGES, "__version__"]

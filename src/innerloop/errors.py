@@ -13,6 +13,10 @@ class NumericalError(InnerLoopError):
     """A matrix could not be factorized within the jitter policy of `innerloop.linalg`."""
 
 
+class MissingPackageError(InnerLoopError, ImportError):
+    """A package that is needed for what was asked is not installed; the message says how to."""
+
+
 class StudyError(InnerLoopError):
     """A study, its database or its target cannot be used; the message is one line."""
 

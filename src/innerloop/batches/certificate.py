@@ -240,7 +240,7 @@ def left_to_climb(allowance: Allowance, x: Array, domain: Domain) -> float:
     """What the slope at a query x (d,) promises over a short way: 0 at a maximum."""
     with allowance.spending(1) as objective:
         grad = objective.value_and_grad(x[None, None])[1][0, 0]
-    slope = np.where(np.isfinite(grad) & domain.continuous, grad, 0.0)
+    slope = domain.moving(np.where(np.isfinite(grad) & domain.continuous, grad, 0.0), x)
     steepest = max(float(np.abs(slope).max()), _SMALLEST_SLOPE)
     ahead = domain.project((x + _SHORT_WAY * (slope / steepest))[None])[0]
     return min(max(float(slope @ (ahead - x)), 0.0), _MOST_TO_CLIMB)

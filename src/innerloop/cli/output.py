@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from innerloop.cli.options import Format
+from innerloop.columns import exact, sheet_of
 
 # Controls, marks that turn the direction of text, halves of characters, ends of lines.
 _OBEYED = ("Cc", "Cf", "Cs", "Zl", "Zp")
@@ -27,8 +28,6 @@ def message(text: str) -> None:
 
 def show(items: Sequence[Mapping[str, Any]], form: Format, columns: Sequence[str] = ()) -> None:
     """Print items that have the same keys; columns: what to print when there are none."""
-    from innerloop.studies.sheets import sheet_of
-
     if form is Format.json:
         # JSON in ASCII leaves out all that a terminal would obey but one.
         print(json.dumps(list(items), indent=1).replace("\x7f", "\\u007f"))
@@ -48,8 +47,6 @@ def safe(text: str) -> str:
 
 def cell(value: Any) -> str:
     """A value as people read it."""
-    from innerloop.studies.sheets import exact
-
     return f"{value:.6g}" if isinstance(value, float) else exact(value)
 
 

@@ -31,6 +31,7 @@ def ask(
     In CSV there is an empty column for each outcome.
     """
     from innerloop.cli.studies import opened
+    from innerloop.optimizer.rows import with_places
 
     asked = opened(storage, study, space=space, direction=direction, seed=seed)
     for number in asked.bury():
@@ -43,7 +44,8 @@ def ask(
     else:
         # Outcomes are to be filled in.
         empty = dict.fromkeys(asked.goals.names)
-        show([{"id": r.id, "params": r.params, **empty} for r in records], form)
+        rows = [{"id": r.id, "params": with_places(r.params, asked.space)} for r in records]
+        show([{**row, **empty} for row in rows], form)
 
 
 def tell(
@@ -170,13 +172,13 @@ def _rows(study: StudyView, records: Sequence[Record], form: Format) -> list[dic
 
 
 def _row(study: StudyView, record: Record, form: Format) -> dict[str, Any]:
-    from innerloop.studies.sheets import row_of
-
     if form is not Format.json:
-        return row_of(record, study.goals)
+        from innerloop.studies.records import row_of_record
+
+        return row_of_record(record, study.goals, study.space)
     several = ("outcomes", "noise_sds", "feasible", "predictions")
-    row = record.to_dict().items()
-    return {k: each for k, each in row if not (study.goals.is_plain and k in several)}
+    is_plain = study.goals.is_plain
+    return {k: v for k, v in record.to_dict().items() if not (is_plain and k in several)}
 
 
 def studies(storage: options.Storage = STORAGE, form: options.Formatted = Format.table) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 from innerloop.errors import InnerLoopError
 from innerloop.optimizer.goals import VALUE
+from innerloop.optimizer.trials import point_of
 from innerloop.studies.records import Record
 from innerloop.studies.study_file import own_study_file, study_file, study_files
 from innerloop.studies.view import StudyView
@@ -46,7 +47,7 @@ def best_of(study: StudyView) -> Record:
     """The best trial; the model is asked only where values are known to be noisy."""
     best = study.best()
     told = [record for record in study.records() if record.state == "complete"]
-    points = {tuple(record.params.values()) for record in told}
+    points = {point_of(record.params) for record in told}
     if len(points) == len(told) and not any(record.noise_sds for record in told):
         return best
     from innerloop.studies.optimizers import recommended

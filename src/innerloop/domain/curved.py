@@ -74,7 +74,10 @@ class Curved:
     def linked(self) -> NDArray[np.bool_]:
         """Coordinates that are in a limit or in an inequality: (d,)."""
         columns = [self.linear.linked, *(limit.columns for limit in self.limits)]
-        return np.asarray(np.any(columns, axis=0))
+        linked = np.asarray(np.any(columns, axis=0))
+        if self.linear.conditions is not None:  # what applies goes with what makes it apply
+            linked[self.linear.conditions.columns] = True
+        return linked
 
     def contains(self, X: Array, slack: float) -> NDArray[np.bool_]:
         """Whether points (R, d) meet all limits, by as much as `slack` allows: (R,)."""

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from innerloop.domain import polytope
 from innerloop.domain.curved import Curved, Limit, meets, newton
+from innerloop.domain.sampler import KNOWN, Sampler
 from innerloop.errors import InputError
 from innerloop.types import Array
 
@@ -108,6 +109,21 @@ class CurvedSampler:
         return inside[:size]
 
 
+def sampler_of(domain: Domain, number: int = KNOWN) -> Sampler | CurvedSampler:
+    """What draws points of a domain that is no union, as if all coordinates applied everywhere.
+
+    Args:
+        domain: where points lie.
+        number: how many points of it are known, where all limits are linear.
+
+    Returns:
+        The sampler.
+    """
+    if domain.curved is not None:
+        return CurvedSampler(domain.curved)
+    return Sampler(domain.unconditional, number)
+
+
 def _walked(curved: Curved, X: Array, steps: int, generator: np.random.Generator) -> Array:
     """Where random steps lead from points X (R, d) inside, one value after the other."""
     linear = curved.linear
@@ -122,6 +138,9 @@ def _walked(curved: Curved, X: Array, steps: int, generator: np.random.Generator
         for block in blocks:
             moved = X.copy()
             moved[:, block.columns] = block.draw(len(X), generator)
+            if linear.conditions is not None:
+                begun = linear.conditions.begun(X, moved, generator)
+                moved = linear.conditions.held(begun)
             X = np.where(_inside(curved, moved)[:, None], moved, X)
     return X
 
@@ -133,7 +152,7 @@ def _along_lines(curved: Curved, X: Array, ways: Array, generator: np.random.Gen
     (Neal 2003, section 4.1).
     """
     linear = curved.linear
-    direction = generator.standard_normal((len(X), len(ways))) @ ways
+    direction = linear.moving(generator.standard_normal((len(X), len(ways))) @ ways, X)
     behind, ahead = polytope.reach(X, direction, linear.low, linear.high, linear.A, linear.b)
     Y, rows = X.copy(), np.arange(len(X))
     for _ in range(_SHORTENED):

@@ -84,6 +84,17 @@ class Ordinal:
         nearer = self.position(below + 1) - u < u - self.position(below)
         return np.asarray(below + nearer)
 
+    def number(self, coordinates: Array) -> NDArray[np.int64]:
+        """The numbers of the values nearest to coordinates.
+
+        Args:
+            coordinates: (..., 1).
+
+        Returns:
+            Levels, (...).
+        """
+        return self.level(coordinates[..., 0])
+
     def snap(self, coordinates: Array) -> Array:
         """The nearest valid coordinates.
 
@@ -159,6 +170,17 @@ class OneHot:
     def columns(self) -> slice:
         """Its place among the coordinates."""
         return slice(self.first, self.first + self.count)
+
+    def number(self, coordinates: Array) -> NDArray[np.int64]:
+        """The numbers of the categories of the largest coordinates.
+
+        Args:
+            coordinates: (..., count).
+
+        Returns:
+            From 0 to count - 1, (...).
+        """
+        return np.asarray(np.argmax(coordinates, axis=-1), dtype=np.int64)
 
     def snap(self, coordinates: Array) -> Array:
         """The category of the largest coordinate.

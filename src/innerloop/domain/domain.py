@@ -14,8 +14,9 @@ from numpy.typing import ArrayLike, NDArray
 from innerloop import checks
 from innerloop.domain import polytope
 from innerloop.domain.combinations import Combinations, combinations
+from innerloop.domain.conditions import Conditions
 from innerloop.domain.curved import Curved, Limit, wider
-from innerloop.domain.curved_points import CurvedSampler, curved
+from innerloop.domain.curved_points import CurvedSampler, curved, sampler_of
 from innerloop.domain.discrete import Discrete, Ordinal
 from innerloop.domain.levels import linked_levels
 from innerloop.domain.polytope import SLACK
@@ -68,9 +69,9 @@ class Domain:
         {x : low <= x <= high, A x <= b, g(x) <= 0}
 
     All points that come from here are between low and high, meet A x <= b up to 1e-10 and all
-    limits g that are not linear. Where only some coordinates may be away from zero together, the
-    domain is a union of such sets, and low, high, A and b are those of all of them.
-    `make_domain` makes one.
+    limits g that are not linear; coordinates that do not apply are at rest. Where only some
+    coordinates may be away from zero together, the domain is a union of such sets, and low, high, A
+    and b are those of all of them. `make_domain` makes one.
 
     Args:
         low: (d,), lowest coordinates.
@@ -83,6 +84,7 @@ class Domain:
         combinations: of the levels that are in inequalities.
         curved: limits that are not linear.
         sparse: the parts of a union, by the coordinates that are away from zero.
+        conditions: of coordinates that apply only where others have certain values.
     """
 
     low: Array
@@ -95,6 +97,7 @@ class Domain:
     combinations: Combinations | None = None
     curved: Curved | None = None
     sparse: Sparse | None = None
+    conditions: Conditions | None = None
     continuous: NDArray[np.bool_] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -131,7 +134,35 @@ class Domain:
     @cached_property
     def _sampler(self) -> Sampler | CurvedSampler:
         """What draws points."""
-        return Sampler(self) if self.curved is None else CurvedSampler(self.curved)
+        return sampler_of(self)
+
+    @cached_property
+    def unconditional(self) -> Domain:
+        """The same as if all coordinates applied everywhere."""
+        return self if self.conditions is None else replace(self, conditions=None)
+
+    def held(self, X: Array) -> Array:
+        """Points with the coordinates that do not apply at rest.
+
+        Args:
+            X: (..., d), points.
+
+        Returns:
+            Points, (..., d).
+        """
+        return X if self.conditions is None else self.conditions.held(X)
+
+    def moving(self, directions: Array, X: Array) -> Array:
+        """Directions without coordinates that do not apply.
+
+        Args:
+            directions: (..., d).
+            X: (..., d), points where they begin.
+
+        Returns:
+            Directions, (..., d).
+        """
+        return directions if self.conditions is None else self.conditions.moving(directions, X)
 
     @property
     def d(self) -> int:
@@ -142,6 +173,11 @@ class Domain:
     def is_box(self) -> bool:
         """Whether there are neither linear inequalities nor other limits."""
         return self.b.size == 0 and self.curved is None and self.sparse is None
+
+    @property
+    def is_product(self) -> bool:
+        """Whether every coordinate may take its values whatever the others are."""
+        return self.is_box and self.conditions is None
 
     @property
     def values(self) -> int:
@@ -180,6 +216,10 @@ class Domain:
         """
         if self.sparse is not None:
             return self.sparse.contains(X.reshape(-1, self.d), slack).reshape(X.shape[:-1])
+        if self.conditions is not None:
+            inside = self.conditions.are_met(X, slack)
+            inside[inside] = self.unconditional.contains(X[inside], slack)
+            return inside
         inside = np.all((self.low - slack <= X) & (X <= self.high + slack), axis=-1)
         inside &= np.all(X @ self.A.T <= self.b + slack * self._slack, axis=-1)
         inside = np.asarray(inside)
@@ -205,6 +245,8 @@ class Domain:
         if self.curved is not None:
             moved = self.curved.linear.project(X).reshape(-1, self.d)
             return self.curved.inside(moved).reshape(X.shape)
+        if self.conditions is not None:
+            return self.conditions.held(self.unconditional.project(X))
         within: Array = np.minimum(np.maximum(X, self.low), self.high)
         for block in self.discrete:
             within[..., block.columns] = block.snap(within[..., block.columns])
@@ -219,7 +261,7 @@ class Domain:
     @property
     def is_flat(self) -> bool:
         """Whether an equation ties continuous coordinates to each other."""
-        return not self.is_box and self._normals is not None
+        return self.b.size > 0 and self._normals is not None
 
     @property
     def ends_at_sides(self) -> bool:
@@ -258,7 +300,7 @@ class Domain:
         if self.sparse is not None:
             flat = grad.reshape(-1, self.d)
             return self.sparse.along(flat, X.reshape(-1, self.d)).reshape(grad.shape)
-        return self.in_plane(grad)
+        return self.in_plane(self.moving(grad, X))
 
     def in_plane(self, grad: Array) -> Array:
         """Directions without what points out of the plane of the equations, if there are any.
@@ -269,7 +311,7 @@ class Domain:
         Returns:
             Directions, (..., d).
         """
-        if self.is_box or self._normals is None:
+        if self.b.size == 0 or self._normals is None:
             return grad
         within: Array = grad - (grad @ self._normals.T) @ self._normals
         return within
@@ -309,7 +351,7 @@ class Domain:
         """
         if self.sparse is not None:
             return self.sparse.sample(size, generator)
-        return self._sampler.draw(size, generator)
+        return self.held(self._sampler.draw(size, generator))
 
     def neighbours(self, X: Array, generator: np.random.Generator) -> Neighbours:
         """Query sets that differ from given ones in one discrete value of one query.
@@ -363,8 +405,12 @@ class Domain:
         possible = np.concatenate([each.possible for each in moves], axis=1)
         query, move = np.nonzero(possible)
         places, block = moved[possible], np.repeat(np.arange(len(moves)), counts)[move]
+        if self.conditions is not None:
+            places = self.conditions.begun(queries[query], places, generator)
         return (
-            (query, places, block) if self.is_box else self._allowed(queries, query, places, block)
+            (query, places, block)
+            if self.is_product
+            else self._allowed(queries, query, places, block)
         )
 
     def _allowed(
@@ -423,6 +469,7 @@ def make_domain(
     discrete: tuple[Discrete, ...] = (),
     limits: tuple[Limit, ...] = (),
     lowest: Mapping[int, float] | None = None,
+    conditions: Conditions | None = None,
 ) -> Domain:
     """The unit cube with inequalities, and with coordinates that are fixed or discrete.
 
@@ -434,6 +481,7 @@ def make_domain(
             and levels only if they are evenly spaced.
         limits: functions that may not be above 0.
         lowest: where continuous coordinates begin that do not begin at 0, by index.
+        conditions: of coordinates that are in no inequality.
 
     Returns:
         The part of the cube that is left; an `InputError` is raised if that is empty, or if no
@@ -458,7 +506,7 @@ def make_domain(
         middle[block.columns] = block.snap(middle[block.columns])
     box = Domain(low, high, np.zeros((0, d)), np.zeros(0), middle, movable)
     if inequalities is None:
-        return _limited(box, limits)
+        return _limited(_conditional(box, conditions), limits)
     A = checks.points("A in inequalities", inequalities[0], d)
     b = checks.vector("b in inequalities", inequalities[1], A.shape[0])
     cut = _cut(box, *_normalized(A, b))
@@ -467,7 +515,14 @@ def make_domain(
             f"no point of the unit cube meets the {b.size} linear inequalities "
             f"with {int((high == low).sum())} coordinates fixed"
         )
-    return _limited(cut, limits)
+    return _limited(_conditional(cut, conditions), limits)
+
+
+def _conditional(domain: Domain, conditions: Conditions | None) -> Domain:
+    """A domain with conditions."""
+    if conditions is None:
+        return domain
+    return replace(domain, interior=conditions.held(domain.interior), conditions=conditions)
 
 
 def _limited(linear: Domain, limits: tuple[Limit, ...]) -> Domain:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 # Points of the cube are drawn until enough are inside, if so many of them are.
 _SHARE_INSIDE = 1 / 8
 # Else samples are known points, the same at every call, moved on by a few steps.
-_KNOWN, _STEPS = 1024, 3
+KNOWN, _STEPS = 1024, 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +30,7 @@ class Sampler:
     """
 
     domain: Domain
-    number: int = _KNOWN
+    number: int = KNOWN
 
     def draw(self, size: int, generator: np.random.Generator) -> Array:
         """Points spread over the domain.
@@ -53,7 +53,7 @@ class Sampler:
     @cached_property
     def _share_inside(self) -> float:
         """About how much of the box is inside."""
-        X = self._from_the_box(_KNOWN, np.random.default_rng(0))
+        X = self._from_the_box(KNOWN, np.random.default_rng(0))
         return float(self.domain.contains(X, 0.0).mean())
 
     @property

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from innerloop.domain.curved_points import CurvedSampler
+from innerloop.domain.curved_points import CurvedSampler, sampler_of
 from innerloop.domain.sampler import Sampler
 from innerloop.domain.some_supports import some_supports
 from innerloop.domain.supports import Present, Supports
@@ -150,7 +150,7 @@ class Sparse:
         for k in np.unique(turn):
             rows = np.flatnonzero(turn == k)
             X[rows] = self._samplers[k].draw(len(rows), generator)
-        return X
+        return self.around.held(X)
 
     def moves(self, X: Array, generator: np.random.Generator) -> tuple[NDArray[np.intp], Array]:
         """Points X (R, d) in other supports: whose they are (N,), and where they are (N, d).
@@ -206,10 +206,7 @@ class Sparse:
     def _samplers(self) -> list[Sampler | CurvedSampler]:
         """What draws points of known supports: the more there are, the fewer of each."""
         number = max(_POINTS // len(self._known[1]), _FEWEST_POINTS)
-        return [
-            Sampler(domain, number) if domain.curved is None else CurvedSampler(domain.curved)
-            for domain in self._known[1]
-        ]
+        return [sampler_of(domain, number) for domain in self._known[1]]
 
     def _found(self) -> Iterator[tuple[Present, Domain]]:
         """Supports that have a domain, each once: all, or so many."""

@@ -226,7 +226,8 @@ class InnerLoopSampler(BaseSampler):
         space = {name: each for name, each in search_space.items() if searchable(each)}
         if not space:
             return {}
-        startup = default_initial(len(space)) if self._startup is None else self._startup
+        number = len(space) if self._space is None else self._space.together
+        startup = default_initial(number) if self._startup is None else self._startup
         with self._lock, one_blas_thread():  # other processes want the other cores
             # What others plan may have changed since any list of trials was kept.
             trials = latest_as_changed(study)
@@ -235,7 +236,7 @@ class InnerLoopSampler(BaseSampler):
             def choose(ask: Ask) -> Chosen | None:
                 chosen = self._choose(ask, space, startup, known)
                 is_design = chosen is None and self._space is not None
-                return self._design(ask, space) if is_design else chosen
+                return self._design(ask, space, known) if is_design else chosen
 
             return settled(Ask(study, trial, trials), choose, self._settings.expire)
 
@@ -325,7 +326,7 @@ class InnerLoopSampler(BaseSampler):
         )
         return Chosen.of(model, chosen, known.planned)
 
-    def _design(self, ask: Ask, space: Mapping[str, BaseDistribution]) -> Chosen:
+    def _design(self, ask: Ask, space: Mapping[str, BaseDistribution], known: Known) -> Chosen:
         """A point of the whole space of a study that has just begun."""
         started, model = time.perf_counter(), self._memory_of(ask).model(space)
         others = running(ask.trials, but=ask.trial, expire=self._settings.expire)
@@ -336,6 +337,8 @@ class InnerLoopSampler(BaseSampler):
         chosen = model.design(
             ask.trial.number,
             settings=settings,
+            # What is given decides what applies.
+            held=model.held(known) if model.space.branches.needs else {},
             finished=model.finished(ask.trials),
             pending=model.places(others),
             started=started,

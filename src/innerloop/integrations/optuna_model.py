@@ -95,7 +95,7 @@ class SpaceModel:
         self._goals = goals
         self.distributions = dict(distributions)
         self._parameters = {name: parameter_of(each) for name, each in distributions.items()}
-        self.space = _with_rest(self._parameters, whole)
+        self.space = _with_rest(self._parameters, whole, distributions)
         self._fixed = [name for name in self.space.names if name not in self._parameters]
         self._domain = self.space.domain()
         self._everything = self.space.everything()
@@ -158,12 +158,15 @@ class SpaceModel:
         """
         known = known_of(trial)
         try:
-            given = {name: self._value(name, known) for name in self._parameters}
+            given = dict[str, Any]()
+            for name in self._parameters:
+                with contextlib.suppress(KeyError):  # it need not apply
+                    given[name] = self._value(name, known)
             # What is fixed now may have been something else.
             given |= {n: trial.params[n] for n in self._fixed if n in trial.params}
             # Ranges may have been others: what is known to be beyond them is marked.
-            values, why = admit(self.space, given)
-        except (InputError, KeyError):
+            values, why = admit(self.space, self.space.branches.present(given))
+        except InputError:
             return None
         if why is not None and OUTSIDE not in trial.system_attrs:
             return None
@@ -193,7 +196,7 @@ class SpaceModel:
         for name, parameter in self._parameters.items():
             with contextlib.suppress(InputError, KeyError):
                 held[name] = parameter.check(name, self._value(name, known))
-        return held
+        return self.space.branches.present(held)
 
     def taught(
         self,
@@ -279,7 +282,7 @@ class SpaceModel:
         Returns:
             The trial, with what is expected of it.
         """
-        if len(held) == len(self.distributions):
+        if not self.space.lacking(held):
             return Trial(0, dict(held))
         told = [
             replace(each.place.trial, state="failed")
@@ -308,6 +311,7 @@ class SpaceModel:
         number: int,
         *,
         settings: Settings,
+        held: dict[str, Any],
         finished: Sequence[FinishedTrial],
         pending: Sequence[Place],
         started: float,
@@ -317,6 +321,7 @@ class SpaceModel:
         Args:
             number: that of the trial.
             settings: how to choose.
+            held: values that some parameters keep.
             finished: finished trials that lie in the space.
             pending: where trials will be evaluated.
             started: when the ask began, by `time.perf_counter`.
@@ -329,7 +334,8 @@ class SpaceModel:
             1,
             space=self.space,
             settings=settings,
-            domain=self._domain,
+            domain=self.space.domain(held) if held else self._domain,
+            fixed=held,
             everything=self._everything,
             drawn=number,
             told=0,
@@ -401,19 +407,44 @@ def _with_outcomes(finished: FinishedTrial, goals: Goals) -> Trial:
     return replace(trial, state="complete" if is_complete else "pending", outcomes=told)
 
 
-def _with_rest(parameters: Mapping[str, Real | Integer | Choice], whole: Space | None) -> Space:
+def _with_rest(
+    parameters: Mapping[str, Real | Integer | Choice],
+    whole: Space | None,
+    distributions: Mapping[str, BaseDistribution],
+) -> Space:
     """The space of parameters that vary, with the fixed values and constraints of another."""
     if whole is None:
         return Space(parameters)
-    # Optuna's distributions know nothing of digits, nor of gaps.
-    rounded = {
-        name: replace(each, digits=own.digits, at_least=own.at_least if each.low == 0.0 else None)
+    # Optuna's distributions know nothing of digits, nor of gaps, nor of conditions.
+    own = {
+        name: replace(each, when=_when(whole, name, distributions))
         for name, each in parameters.items()
-        if isinstance(each, Real) and isinstance(own := whole.parameters.get(name), Real)
+    }
+    rounded = {
+        name: replace(
+            each, digits=known.digits, at_least=known.at_least if each.low == 0.0 else None
+        )
+        for name, each in own.items()
+        if isinstance(each, Real) and isinstance(known := whole.parameters.get(name), Real)
     }
     single = {name: each for name, each in whole.parameters.items() if name not in parameters}
     fixed = {n: p.decode(()) if isinstance(p, Parameter) else p for n, p in single.items()}
-    return Space({**parameters, **rounded, **fixed}, constraints=whole.constraints)
+    return Space({**own, **rounded, **fixed}, constraints=whole.constraints)
+
+
+def _when(
+    whole: Space, name: str, distributions: Mapping[str, BaseDistribution]
+) -> dict[str, list[Any]] | None:
+    """Where a parameter of a space applies, by values as models know them."""
+    known = whole.parameters.get(name)
+    if not isinstance(known, Parameter) or known.when is None:
+        return None
+    return {
+        parent: [internal(distributions[parent], value) for value in values]
+        if parent in distributions
+        else list(values)
+        for parent, values in known.when.items()
+    }
 
 
 def _tempered(values: Array, pruned: np.ndarray, sign: float) -> Array:

@@ -72,7 +72,7 @@ class Chosen(NamedTuple):
         Returns:
             The choice, with the values of all parameters that the model has.
         """
-        chosen = model.distributions.items()
+        chosen = [(n, each) for n, each in model.distributions.items() if n in point.params]
         values = {name: external(each, point.params[name]) for name, each in chosen}
         return Chosen(model, point, {**planned, **point.params}, values)
 

@@ -88,7 +88,7 @@ def in_present_space(
     """
     space, values = space_after(spaces), values_of(trial, spaces)
     assert space is not None
-    if not set(space.varying) <= values.keys():  # a trial that has not chosen yet, or never did
+    if space.lacking(values):  # a trial that has not chosen yet, or never did
         return {name: values[name] for name in space.names if name in values}, None
     params, why = moved(space, values)
     # What is fixed is not with trials, unless they had something else.

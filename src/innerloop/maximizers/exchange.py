@@ -113,7 +113,7 @@ def _combined(
     made = order[owner] < np.minimum(sizes[size], number[owner])[:, None, None]
     moved = near.sets[best[:, slot], np.arange(q)[:, None], np.arange(d)]
     sets = np.where(made, moved[owner], X[owner])
-    if domain.is_box:
+    if domain.is_product:
         return sets, owner
     # A move by itself is made as it was valued, with the values that had to follow it.
     alone, first = sizes[size] == 1, best[np.arange(R), np.argmax(worth, axis=1)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -104,24 +104,17 @@ class History(Book):
             drop: parameters that the new space does not have, because results are alike whatever
                 they are. One that is held at a value from now on is in the space, with that value.
         """
-        former = self._former_params()
-
-        def lacks(name: str) -> bool:
-            return not all(name in each for each in former)
-
-        before = self.space
-        given = defaults_for(before, space, defaults or {}, drop, lacks)
+        former, before = self._former_params(), self.space
+        given = defaults_for(before, space, defaults or {}, drop, former)
         if space == before:
             return
         everywhere = [moved(space, {**given, **params}) for params in former]
-        gone = [name for name in before.names if name not in space.parameters]
-        lost = {name: [trial.params.get(name) for trial in self._trials] for name in gone}
-        old, new = {"space": before.to_dict()}, {"space": space.to_dict()}
+        after = {"defaults": given} if given else {}
         change = Change(
             "space",
             None,
-            {**old, **({"params": lost} if lost else {})},
-            {**new, **({"defaults": given} if given else {})},
+            {"space": before.to_dict(), **_lost(self._trials, [now for now, _ in everywhere])},
+            {"space": space.to_dict(), **after},
         )
         self._trials = [
             replace(trial, params=params, outside=why)
@@ -134,9 +127,11 @@ class History(Book):
         """All values that trials have or had, by name: the latest of each."""
         former: list[dict[str, Any]] = [{} for _ in self._trials]
         for change in self._changes:
+            absent = change.before.get("absent", {})
             for name, values in change.before.get("params", {}).items():
-                for params, value in zip(former, values, strict=False):
-                    params[name] = value
+                for k, value in enumerate(values):
+                    if k not in absent.get(name, ()):
+                        former[k][name] = value
         return [
             {**known, **trial.params} for known, trial in zip(former, self._trials, strict=True)
         ]
@@ -168,3 +163,17 @@ class History(Book):
                 then.setdefault(change.trial, change.before)
         now = {number: told_of(self._trials[number]) for number in then}
         return all(teaches_the_same(told, now[number]) for number, told in then.items())
+
+
+def _lost(trials: Sequence[Trial], now: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Values of parameters that trials had and have not now, and which trials had none."""
+    pairs = list(zip((trial.params for trial in trials), now, strict=True))
+    gone = dict.fromkeys(n for before, after in pairs for n in before if n not in after)
+    absent = {
+        name: [k for k, (params, _) in enumerate(pairs) if name not in params] for name in gone
+    }
+    found = {
+        "params": {name: [params.get(name) for params, _ in pairs] for name in gone},
+        "absent": {name: each for name, each in absent.items() if each},
+    }
+    return {key: each for key, each in found.items() if each}

@@ -24,6 +24,7 @@ from innerloop.optimizer.book import locked
 from innerloop.optimizer.changes import Change
 from innerloop.optimizer.goals import DIRECTIONS, Goals
 from innerloop.optimizer.history import History
+from innerloop.optimizer.importances import Importances, importances
 from innerloop.optimizer.learn import Kinds, learn
 from innerloop.optimizer.learned import Learned
 from innerloop.optimizer.models import OneOutcome, SeveralOutcomes
@@ -31,6 +32,7 @@ from innerloop.optimizer.propose import designed, propose
 from innerloop.optimizer.reasons import why_none
 from innerloop.optimizer.regret import regrets
 from innerloop.optimizer.results import Results
+from innerloop.optimizer.rows import frame_of, rows_of
 from innerloop.optimizer.settings import Settings, default_initial
 from innerloop.optimizer.trials import Forecast, Prediction, Trial, failed_for_a_while, tried
 from innerloop.space.space import Space
@@ -104,7 +106,7 @@ class Optimizer(History):
             seed=secrets.randbits(32) if seed is None else seed,
             acquisition=acquisition,
             kernel=kernel,
-            initial=default_initial(len(space.varying)) if initial is None else initial,
+            initial=default_initial(space.together) if initial is None else initial,
             expire=expire,
             goals=None if is_usual else goals,
             **search,
@@ -260,16 +262,36 @@ class Optimizer(History):
             limits are met.
         """
         x = self.space.encode(self.space.check(params))[None]
-        if not self._complete():
-            raise InputError("nothing has been learned: no trial has been told a value yet")
-        model = self._one_outcome() if self.goals.is_plain else self._several_outcomes()
-        if model is None:
-            raise InputError("nothing has been learned: some outcome has not been told yet")
+        model = self._taught()
         expected = model.predictions(x)[0]
         if isinstance(expected, Prediction):
             return expected
         chance = model.chance_of_feasibility(x) if isinstance(model, SeveralOutcomes) else [1.0]
         return Forecast(expected, float(chance[0]))
+
+    @locked
+    def importances(self, outcome: str | None = None) -> Importances:
+        """How much of what an outcome varies by each parameter is responsible for, by its model.
+
+        Total Sobol indices of the expected value, parameters uniform along their scales over what
+        meets the constraints; see `Importances`. They are about the model, and as wrong as it is.
+
+        Args:
+            outcome: its name; by default the first objective.
+
+        Returns:
+            A share for each parameter that varies, the largest first; an `InputError` is raised as
+            long as the model explains too little of the results.
+        """
+        name = self.goals.names[0] if outcome is None else outcome
+        checks.one_of("outcome", name, self.goals.names)
+        model = self._taught()
+        if isinstance(model, OneOutcome):
+            results, learned = model.results, model.learned
+        else:
+            results, learned = model.results[name], model.learned[name]
+        with linalg.one_blas_thread():
+            return importances(self.space, learned.outputs, learned.posterior(results))
 
     @property
     @locked
@@ -329,6 +351,24 @@ class Optimizer(History):
                 generator=np.random.default_rng((self.seed, len(self._complete()))),
                 everything=self._everything,
             )
+
+    @locked
+    def to_dataframe(self, library: str | None = None) -> Any:
+        """All trials as a data frame, one row for each.
+
+        Columns are id, state, the outcomes ("value" if there is one without a name), "feasible" if
+        there are limits, standard deviations of noise that was told, the parameters (those called
+        like another column as "params.NAME"), "started" and "finished" (UTC), error, outside, and
+        "changed" where a trial was corrected or forgotten.
+
+        Args:
+            library: "pandas" or "polars"; by default pandas, or polars if only that is installed.
+
+        Returns:
+            A `DataFrame` of that library.
+        """
+        rows = rows_of(self._trials, self.goals, self._changes, self.space)
+        return frame_of(rows, self.goals, self.space, library)
 
     @locked
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -443,6 +483,15 @@ class Optimizer(History):
             self._latest = (key, OneOutcome(results, learned.knowing(results)))
         model = cast(OneOutcome, self._latest[1])
         return replace(model, results=model.results._replace(failed=self._rows("failed")))
+
+    def _taught(self) -> OneOutcome | SeveralOutcomes:
+        """What the results teach, or an error if there are none."""
+        if not self._complete():
+            raise InputError("nothing has been learned: no trial has been told a value yet")
+        model = self._one_outcome() if self.goals.is_plain else self._several_outcomes()
+        if model is None:
+            raise InputError("nothing has been learned: some outcome has not been told yet")
+        return model
 
     def _several_outcomes(self) -> SeveralOutcomes | None:
         """The same for several outcomes; None as long as some outcome has not been told."""

@@ -144,9 +144,9 @@ def point_of(params: Mapping[str, Any]) -> tuple[Any, ...]:
         params: values by name.
 
     Returns:
-        The values.
+        The names and the values: not all points have the same names.
     """
-    return tuple(params.values())
+    return (*params, *params.values())
 
 
 def tried(trials: Iterable[Trial]) -> set[tuple[Any, ...]]:

@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from innerloop.columns import sheet_of
 from innerloop.optimizer.goals import Goals
 from innerloop.optimizer.optimizer import Optimizer
+from innerloop.optimizer.rows import rows_of
 from innerloop.optimizer.trials import STATES, Trial
 from innerloop.space.space import Space
 from innerloop.studies.branches import searched_of
 from innerloop.studies.optimizers import inside_of, state_of, trial_from
-from innerloop.studies.records import OWNER, Record, utc
-from innerloop.studies.sheets import row_of, sheet_of
+from innerloop.studies.records import OWNER, Record, row_of_record
 from innerloop.studies.view import StudyView
 
 #: The states that trials are shown in.
 SHOWN_STATES = (*STATES, "pruned", "waiting", "outside")
 _BY_HAND = "asked by hand"
-_TOLD = {"pending": "running", "expired": "failed", "cancelled": "failed"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +30,7 @@ class Case:
     space: of all their parameters, if any varies; is_inferred: whether it was found in them.
     optimizer: what learns from them, in that space or a part of it; None if there is nothing to
     search. numbers: which trials it has, by its own ids. workers: who ran trials, by id, where that
-    is known. records: the trials as studies keep them.
+    is known. rows: the trials as tables and data frames have them.
     """
 
     goals: Goals
@@ -41,13 +40,12 @@ class Case:
     optimizer: Optimizer | None
     numbers: tuple[int, ...]
     workers: Mapping[int, str]
-    records: Sequence[Record]
+    rows: Sequence[Mapping[str, Any]]
 
     @property
     def csv(self) -> str:
-        """What `innerloop trials -f csv` prints."""
-        rows = [row_of(record, self.goals) for record in self.records]
-        lines = sheet_of(rows, ("id", "state", *self.goals.names)).csv_lines()
+        """The trials as CSV; of a study, what `innerloop trials -f csv` prints."""
+        lines = sheet_of(self.rows, ("id", "state", *self.goals.names)).csv_lines()
         return "".join(f"{line}\n" for line in lines)
 
     @property
@@ -66,9 +64,9 @@ def case_of_optimizer(optimizer: Optimizer) -> Case:
     if len(numbers) < len(trials):
         inside = optimizer.with_trials(trials[number] for number in numbers)
         inside.goals = goals.resolved(trials)
-    records = [_record(trial, goals, trials) for trial in trials]
+    rows = rows_of(trials, goals, optimizer.history, optimizer.space)
     shown = tuple(map(_placed, trials))
-    return Case(goals, shown, optimizer.space, False, inside, numbers, {}, records)
+    return Case(goals, shown, optimizer.space, False, inside, numbers, {}, rows)
 
 
 def case_of_study(study: StudyView) -> Case:
@@ -89,7 +87,7 @@ def case_of_study(study: StudyView) -> Case:
         optimizer,
         numbers,
         _workers(owners),
-        records,
+        [row_of_record(record, study.goals, study.space) for record in records],
     )
 
 
@@ -106,40 +104,6 @@ def _trial(record: Record, *, several: bool) -> Trial:
     shown = _placed(replace(made, outside=record.outside))
     # The value of a trial that was pruned is one on the way.
     return shown if state is not None else replace(shown, state=record.state, value=None)
-
-
-def _record(trial: Trial, goals: Goals, trials: Sequence[Trial]) -> Record:
-    """A trial of an optimizer as studies keep trials."""
-    complete = trial.state == "complete"
-    plain = {} if trial.value is None else {goals.names[0]: trial.value}
-    noise = {} if trial.noise_sd is None else {goals.names[0]: trial.noise_sd}
-    return Record(
-        id=trial.id,
-        state=_TOLD.get(trial.state, trial.state),
-        value=trial.value,
-        params=trial.params,
-        started=_moment(trial.asked),
-        finished=_moment(trial.told),
-        error=trial.error,
-        lost=trial.state == "cancelled",
-        prediction=None,
-        certificate=None,
-        outcomes=plain if goals.is_plain else trial.outcomes or {},
-        noise_sds=noise if goals.is_plain else trial.noise_sds or {},
-        feasible=goals.feasible(trial, trials) if goals.constraints and complete else None,
-        predictions=None,
-        outside=trial.outside,
-    )
-
-
-def _moment(seconds: float | None) -> str | None:
-    """A time since the epoch as records have it; None where no calendar has it."""
-    if seconds is None:
-        return None
-    try:
-        return utc(datetime.datetime.fromtimestamp(seconds, datetime.UTC))
-    except (OverflowError, ValueError, OSError):
-        return None
 
 
 def _workers(owners: Mapping[int, Mapping[str, Any] | None]) -> dict[int, str]:

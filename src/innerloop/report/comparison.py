@@ -9,12 +9,13 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from innerloop.errors import InputError
+from innerloop.insight.outcomes import growth
+from innerloop.insight.progress import best_so_far
 from innerloop.optimizer.goals import DIRECTIONS, Goals
 from innerloop.optimizer.trials import Trial
 from innerloop.report.case import Case
 from innerloop.report.document import Section, document, text
 from innerloop.report.numbers import finite, number
-from innerloop.report.outcomes import growth
 
 _SCRIPTS = (
     "text.js",
@@ -129,16 +130,14 @@ def _sign(goals: Goals) -> float:
 
 
 def _values(trials: Sequence[Trial], goals: Goals) -> list[tuple[Trial, float]]:
-    """Complete trials within limits with what is compared, larger is better; or hypervolumes."""
+    """Trials with the best so far or the hypervolume then, larger is better."""
     if len(goals.objectives) > 1:
         grown = growth(goals, trials)
         by_id = {trial.id: trial for trial in trials}
         return [(by_id[k], v) for k, v in zip(grown.ids, grown.volumes.tolist(), strict=True)]
-    return [
-        (trial, _sign(goals) * trial.value)
-        for trial in trials
-        if trial.state == "complete" and trial.value is not None and goals.feasible(trial, trials)
-    ]
+    best = _sign(goals) * best_so_far(trials, goals, next(iter(goals.objectives)))
+    pairs = zip(trials, best.tolist(), strict=True)
+    return [(trial, value) for trial, value in pairs if not math.isnan(value)]
 
 
 def _plain(course: Course) -> dict[str, Any]:

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from innerloop.insight.model import FittedModel
+from innerloop.insight.outcomes import OutcomesModel, growth
+from innerloop.insight.slices import Line, Plane, line_along, planes
 from innerloop.optimizer.trials import Trial
-from innerloop.report.model import FittedModel
 from innerloop.report.numbers import compact, finite
-from innerloop.report.outcomes import OutcomesModel, growth
-from innerloop.report.payload import offsets_of, own_value, place, short
-from innerloop.report.slices import Line, Plane, line_along, planes
+from innerloop.report.payload import offsets_of, place, place_in, short
 from innerloop.report.subject import Subject
 from innerloop.types import Array
 
@@ -62,7 +62,7 @@ def _growth(subject: Subject) -> dict[str, Any] | None:
 
 def _next(subject: Subject, trial: Trial) -> dict[str, Any]:
     row: dict[str, Any] = {
-        "params": [own_value(trial, name, p) for name, p in subject.varied.items()]
+        "params": [place_in(trial, name, p) for name, p in subject.varied.items()]
     }
     if subject.outcomes is not None:
         x = subject.outcomes.first.space.encode(trial.params)[None]
@@ -78,12 +78,12 @@ def _model(subject: Subject, known: OutcomesModel) -> dict[str, Any]:
     numbers = {name: k for k, name in enumerate(subject.varied)}
     complete = [t for t in subject.learner.trials if t.state == "complete"]
     X = known.first.space.encode_all([trial.params for trial in complete])
-    importance = known.importance()
-    lines = [line_along(known.first, name) for name in importance]
-    maps = planes(known.first, list(importance))
+    shown = known.first.applying(known.ordered)
+    lines = [line_along(known.first, name) for name in shown]
+    maps = planes(known.first, shown)
     drawn = _Drawn(subject, numbers, lines, maps)
     return {
-        "importance": [[numbers[n], round(s, 5)] for n, s in importance.items()],
+        "order": [numbers[name] for name in known.ordered],
         "shown": [subject.learned_from[trial.id] for trial in complete],
         "center": subject.learned_from[known.first.best.id],
         "views": [drawn.outcome(model, X) for model in known.models.values()],
@@ -106,7 +106,7 @@ class _Drawn:
         for line in self._lines:
             mean, low, high = (compact(each) for each in model.expected(line.X))
             slices.append({**self._along(line), "mean": mean, "low": low, "high": high})
-        shares = model.importance().items()
+        shares = model.importance.items()
         return {
             "importance": [[self._numbers[name], round(share, 5)] for name, share in shares],
             "slices": slices,

@@ -4,19 +4,27 @@ from __future__ import annotations
 
 from math import isfinite
 
+from innerloop.insight.outcomes import growth
 from innerloop.optimizer.goals import OutcomeConstraint
 from innerloop.optimizer.trials import Trial
 from innerloop.report.numbers import number
-from innerloop.report.outcomes import growth
 from innerloop.report.subject import Subject
 
 OFTEN_NARROW = (
     "With few trials, or across steps, it is often too narrow: with 15 trials it held 84 to 98 % "
     "of true values on average."
 )
+LEFT_OUT = "Parameters that do not apply to that trial are left out."
 TIED = (
     "Parameters that an equation ties to those shown cannot stay as they are: they change as "
     "little as they can, all others stay."
+)
+MATTERS = (
+    "Of the variance of the expected value over the whole space, the share that is left once all "
+    "other parameters are known: the total Sobol index. What parameters do together counts for "
+    "each of them, so that shares may add up to more than 100 %; where an equation ties "
+    "parameters, or some may be left out, it is what each does alone. All this is the view of the "
+    "model, and as wrong as that."
 )
 _Section = tuple[str, str, tuple[str, ...]]
 
@@ -110,11 +118,8 @@ def _progress(subject: Subject) -> _Section:
 
 def _importance() -> _Section:
     words = (
-        "How fast an outcome changes along each parameter, as its model has learned it: one over "
-        "the learned lengthscale, as a share of all. A long bar means that small changes matter; "
-        "a short one that the parameter hardly matters, or that its effect is gentle and steady. "
-        "The change is that of the expected outcome along the slice of each parameter in the next "
-        "section."
+        f"{MATTERS} The change is that of the expected outcome along the slice of each parameter "
+        "in the next section."
     )
     return "importance", "Which parameters matter", (words,)
 
@@ -153,6 +158,8 @@ def _effects(subject: Subject) -> _Section:
             "A further choice is the chance that a trial there is within all limits, as the "
             "models see it."
         )
+    if subject.is_conditional:
+        words.append(LEFT_OUT)
     if subject.constraints:
         words.append("Lines end where the constraints do not allow more.")
     if subject.is_tied:

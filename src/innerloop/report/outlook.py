@@ -6,9 +6,9 @@ import math
 
 import numpy as np
 
-from innerloop.report.model import FittedModel
+from innerloop.insight.model import FittedModel
+from innerloop.insight.outcomes import OutcomesModel
 from innerloop.report.numbers import number, percent
-from innerloop.report.outcomes import OutcomesModel
 from innerloop.report.subject import Subject
 from innerloop.run.stopping import distance_to_optimum
 

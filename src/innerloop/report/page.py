@@ -12,7 +12,8 @@ from innerloop.report.outlook import outlook
 from innerloop.report.payload import label, payload
 from innerloop.report.sections import sections
 from innerloop.report.subject import Subject
-from innerloop.space.parameters import Choice, Integer, Real
+from innerloop.space.parameters import Choice, Integer, Parameter, Real
+from innerloop.space.when import When
 
 _SCRIPTS = (
     "text.js",
@@ -71,7 +72,7 @@ def _data(subject: Subject) -> dict[str, Any]:
 
 def _space(subject: Subject) -> str:
     """What is searched: parameters, their ranges, and constraints."""
-    rows = [(name, _range(parameter)) for name, parameter in subject.varied.items()]
+    rows = [(name, _range(p) + _where(p)) for name, p in subject.varied.items()]
     rows += [(name, f"fixed at {_plain(value)}") for name, value in subject.fixed.items()]
     rows += [("constraint", each) for each in subject.constraints]
     if not subject.goals.is_plain:
@@ -82,6 +83,11 @@ def _space(subject: Subject) -> str:
     if not rows:
         return ""
     return f'<section id="space"><h2>What is searched</h2>{items(rows, "space")}</section>'
+
+
+def _where(parameter: Parameter) -> str:
+    """Where a parameter applies, if that is not everywhere."""
+    return f"; where {parameter.when.text}" if isinstance(parameter.when, When) else ""
 
 
 def _range(parameter: Real | Integer | Choice) -> str:

@@ -8,11 +8,12 @@ import zlib
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from innerloop.insight.model import FittedModel
+from innerloop.insight.slices import Map, Slice, maps, slices
+from innerloop.optimizer.reasons import last_line
 from innerloop.optimizer.trials import Trial
 from innerloop.report.case import SHOWN_STATES
-from innerloop.report.model import FittedModel
 from innerloop.report.numbers import compact, finite, rounded
-from innerloop.report.slices import Map, Slice, maps, slices
 from innerloop.report.subject import Subject, thinned
 from innerloop.space.parameters import Choice, Integer, Parameter, Real
 from innerloop.types import Array
@@ -96,6 +97,11 @@ def place(parameter: Parameter, value: Any) -> Any:
     return rounded(value, 8) if isinstance(value, float) else value
 
 
+def place_in(trial: Trial, name: str, parameter: Parameter) -> Any:
+    """The place of what a trial has of a parameter; None if that does not apply."""
+    return place(parameter, trial.params[name]) if name in trial.params else None
+
+
 def _columns(subject: Subject, errors: _Errors) -> dict[str, list[Any]]:
     """Trials, one list for each of their properties; times in seconds since the first one."""
     trials, start = subject.shown, min(subject.times(), default=0.0)
@@ -111,15 +117,10 @@ def _columns(subject: Subject, errors: _Errors) -> dict[str, list[Any]]:
         "error": [errors.number(trial) for trial in trials],
         "worker": [worker.get(subject.case.workers.get(trial.id, "")) for trial in trials],
         "params": [
-            [own_value(trial, name, parameter) for trial in trials]
+            [place_in(trial, name, parameter) for trial in trials]
             for name, parameter in subject.varied.items()
         ],
     }
-
-
-def own_value(trial: Trial, name: str, parameter: Parameter) -> Any:
-    """The value that a trial has of a parameter, if it has one."""
-    return place(parameter, trial.params[name]) if name in trial.params else None
 
 
 def _since(start: float, times: Iterable[float | None]) -> list[float | None]:
@@ -145,7 +146,7 @@ class _Errors:
         text = (trial.error or "").strip()
         if text not in self._numbers:
             self._numbers[text] = len(self.entries)
-            last = text.splitlines()[-1].strip() if text else "no reason given"
+            last = last_line(text)
             ending = last if len(last) <= _LONGEST_LINE else last[:_LONGEST_LINE] + "…"
             full = text if len(text) <= _LONGEST_ERROR else "…" + text[-_LONGEST_ERROR:]
             told = ending != text != "" and len(self.entries) < _MOST_ERRORS
@@ -155,7 +156,7 @@ class _Errors:
 
 def _next(subject: Subject, trial: Trial) -> dict[str, Any]:
     row: dict[str, Any] = {
-        "params": [own_value(trial, name, p) for name, p in subject.varied.items()]
+        "params": [place_in(trial, name, p) for name, p in subject.varied.items()]
     }
     if subject.model is not None:
         x = subject.model.space.encode(trial.params)[None]
@@ -168,11 +169,13 @@ def _next(subject: Subject, trial: Trial) -> dict[str, Any]:
 def _model(subject: Subject, model: FittedModel) -> dict[str, Any]:
     numbers = {name: k for k, name in enumerate(subject.varied)}
     complete = [t for t in subject.learner.trials if t.state == "complete"]
+    drawn = maps(model)
     squares = model.offsets(model.space.encode_all([trial.params for trial in complete]))
     return {
-        "importance": [[numbers[n], round(s, 5)] for n, s in model.importance().items()],
-        "slices": [_slice(model, numbers, each) for each in slices(model)],
-        "maps": [_map(numbers, each) for each in maps(model)],
+        "order": [numbers[name] for name in model.ordered],
+        "importance": [[numbers[n], round(s, 5)] for n, s in model.importance.items()],
+        "slices": [_slice(model, numbers, each, alone=not drawn) for each in slices(model)],
+        "maps": [_map(numbers, each) for each in drawn],
         "promise": _promise(subject, model),
         # Which trials are shown as dots, and how far from the best point along each parameter.
         "shown": [subject.learned_from[trial.id] for trial in complete],
@@ -191,7 +194,9 @@ def _promise(subject: Subject, model: FittedModel) -> float:
     return float(model.improvement(X).max()) if len(X) else 0.0
 
 
-def _slice(model: FittedModel, numbers: dict[str, int], each: Slice) -> dict[str, Any]:
+def _slice(
+    model: FittedModel, numbers: dict[str, int], each: Slice, *, alone: bool
+) -> dict[str, Any]:
     parameter = model.parameters[each.name]
     return {
         "parameter": numbers[each.name],
@@ -199,7 +204,7 @@ def _slice(model: FittedModel, numbers: dict[str, int], each: Slice) -> dict[str
         "mean": compact(each.expected.mean),
         "low": compact(each.expected.low),
         "high": compact(each.expected.high),
-        "improvement": compact(each.improvement) if len(model.parameters) == 1 else None,
+        "improvement": compact(each.improvement) if alone else None,
     }
 
 

@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 from innerloop.report.document import Section
-from innerloop.report.outcomes_sections import OFTEN_NARROW, TIED, sections_of_outcomes
+from innerloop.report.outcomes_sections import (
+    LEFT_OUT,
+    MATTERS,
+    OFTEN_NARROW,
+    TIED,
+    sections_of_outcomes,
+)
 from innerloop.report.subject import Subject
 
 
@@ -63,11 +69,8 @@ def _importance() -> Section:
         "importance",
         "Which parameters matter",
         (
-            "How fast the value changes along each parameter, as the model has learned it: one "
-            "over the learned lengthscale, as a share of all. A long bar means that small changes "
-            "matter; a short one that the parameter hardly matters, or that its effect is gentle "
-            "and steady. The change is that of the expected value along the slice of each "
-            "parameter in the next section.",
+            f"{MATTERS} The change is that of the expected value along the slice of each parameter "
+            "in the next section.",
         ),
     )
 
@@ -85,6 +88,8 @@ def _effects(subject: Subject) -> Section:
         f"deviations of the model). {OFTEN_NARROW} Dots are trials: they differ from the slice in "
         "the other parameters, the fainter the more, so they need not lie on the line.",
     ]
+    if subject.is_conditional:
+        words.append(LEFT_OUT)
     if subject.constraints:
         words.append("Lines end where the constraints do not allow more.")
     if subject.is_tied:
@@ -140,8 +145,8 @@ def _parallel(subject: Subject) -> Section:
         "Each line is a trial that passes through the values of its parameters and ends at "
         "its own value. Strong colours are good values: where they gather, good values are."
     )
-    if subject.case.lacks:
-        words += " A line passes over parameters that its trial does not have."
+    if subject.is_conditional or subject.case.lacks:
+        words += " Lines have gaps where a trial lacks a parameter."
     return Section("parallel", "All trials at once", (words,))
 
 

@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
 from innerloop.errors import InnerLoopError
+from innerloop.insight.model import FittedModel
+from innerloop.insight.outcomes import OutcomesModel
+from innerloop.insight.progress import AskedBatch, batches_of
 from innerloop.optimizer.goals import DIRECTIONS, Goals
 from innerloop.optimizer.optimizer import Optimizer
-from innerloop.optimizer.trials import Certificate, Trial, point_of, tried
+from innerloop.optimizer.trials import Trial, point_of, tried
 from innerloop.report.case import Case
-from innerloop.report.model import FittedModel
-from innerloop.report.outcomes import OutcomesModel
 from innerloop.report.thinned_copy import Copy, copy_of
 from innerloop.space.parameters import Choice, Integer, Parameter, Plain, Real
 from innerloop.types import Array
@@ -23,14 +24,6 @@ from innerloop.types import Array
 # Of more trials than this the page shows some, the last of them in any case.
 _MOST_SHOWN, _LAST_SHOWN = 5000, 500
 _Kept = TypeVar("_Kept")
-
-
-class AskedBatch(NamedTuple):
-    """Trials that were asked together: the id of the first, how many, and their certificate."""
-
-    first: int
-    size: int
-    certificate: Certificate
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,6 +150,11 @@ class Subject:
         return self.case.space is not None and self.case.space.domain().is_flat
 
     @property
+    def is_conditional(self) -> bool:
+        """Whether some parameters apply only with certain values of others."""
+        return self.case.space is not None and bool(self.case.space.branches.needs)
+
+    @property
     def constraints(self) -> tuple[str, ...]:
         """Those of parameters, as they were written."""
         return () if self.case.space is None else self.case.space.texts
@@ -197,13 +195,7 @@ class Subject:
 
     def batches(self) -> list[AskedBatch]:
         """Trials that were asked together, where there is a certificate."""
-        groups: dict[Certificate, list[int]] = {}
-        for trial in self.trials:
-            if trial.certificate is not None:
-                # With the seconds that the ask took it is one of a kind; trials that are taken up
-                # again keep it.
-                groups.setdefault(trial.certificate, []).append(trial.id)
-        return [AskedBatch(ids[0], len(ids), key) for key, ids in groups.items()]
+        return batches_of(self.trials)
 
 
 def thinned(items: Sequence[_Kept], most: int) -> Sequence[_Kept]:

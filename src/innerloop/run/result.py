@@ -72,6 +72,17 @@ class Result:
         """Trials that failed or expired; those that were cancelled have not failed."""
         return tuple(trial for trial in self.trials if trial.state in ("failed", "expired"))
 
+    def to_dataframe(self, library: str | None = None) -> Any:
+        """All trials of the optimizer as a data frame; see `Optimizer.to_dataframe`.
+
+        Args:
+            library: "pandas" or "polars"; by default pandas, or polars if only that is installed.
+
+        Returns:
+            A `DataFrame` of that library.
+        """
+        return self.optimizer.to_dataframe(library)
+
     def __repr__(self) -> str:
         return f"Result({self._found()}, {self._counts()}, stopped={self.stopped!r})"
 

@@ -74,6 +74,8 @@ class AtMost:
                 raise InputError(f"{about}, but the names are {list(parameters)}")
             parameter = parameters[name]
             if isinstance(parameter, Real):
+                if parameter.when is not None:
+                    raise InputError(f"{about}, which does not always apply: it is {parameter!r}")
                 if parameter.width and not parameter.has_zero:
                     raise InputError(f"{about}, which is never 0: it is {parameter!r}")
             elif isinstance(parameter, (bool, Parameter)) or not isinstance(

@@ -144,7 +144,7 @@ def read(given: Any, parameters: Mapping[str, Any]) -> tuple[Constraint | Curve,
         found: tuple[Constraint | Formula, ...] = parse(given)
     except NotLinearError:
         found = _formulas(given)
-    if any(_is_log(parameters.get(name)) for each in found for name in each.names):
+    if any(_is_bent(parameters.get(name)) for each in found for name in each.names):
         found = _formulas(given)
     for each in found:
         _check_names(each.text, each.names, parameters)
@@ -164,9 +164,11 @@ def _check_names(text: str, names: tuple[str, ...], parameters: Mapping[str, Any
             raise InputError(f"{about}, which is too large to compute with: {parameter!r}")
 
 
-def _is_log(parameter: Any) -> bool:
-    """Whether a parameter is searched in its logarithm."""
-    return isinstance(parameter, (Real, Integer)) and parameter.log and parameter.width > 0
+def _is_bent(parameter: Any) -> bool:
+    """Whether a parameter is searched in its logarithm, or does not always apply."""
+    if not isinstance(parameter, (Real, Integer)):
+        return False
+    return (parameter.log and parameter.width > 0) or parameter.when is not None
 
 
 def _formulas(text: str) -> tuple[Formula, ...]:
@@ -182,8 +184,8 @@ def _formulas(text: str) -> tuple[Formula, ...]:
         elif isinstance(operator, ast.Eq):
             raise InputError(
                 f"constraint {text!r} is an equation that is not linear in what is searched, which "
-                "is the logarithm where log=True: leave one of its parameters out of the space and "
-                "compute it from the others"
+                "is the logarithm where log=True, or that has a parameter with when: leave one of "
+                "its parameters out of the space and compute it from the others"
             )
         formula = Formula(text, left, right)
         if not formula.names:

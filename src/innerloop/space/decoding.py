@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from innerloop.domain.domain import Domain
+from innerloop.space.branches import Branches, place
 from innerloop.space.parameters import Parameter, Plain, Real
 from innerloop.space.remainders import Remainders
 from innerloop.types import Array
@@ -29,6 +30,7 @@ class Decoder:
     Args:
         kinds: all parameters; a fixed value is a choice of one.
         columns: the coordinates of each.
+        branches: which of them apply.
         remainders: what fills up equations.
         violation: how far values are from meeting all constraints, 0 if they do; None if rounding
             cannot do any harm.
@@ -37,6 +39,7 @@ class Decoder:
 
     kinds: Mapping[str, Parameter]
     columns: Mapping[str, slice]
+    branches: Branches
     remainders: Remainders
     violation: Callable[[Mapping[str, Any]], float] | None
     whole: Callable[[], Domain]
@@ -111,7 +114,7 @@ class Decoder:
         """The values nearest to a point (d,), with equations filled up for good."""
         values = self._rounded(kinds, x, held)
         for _ in range(_ROUND_TRIPS if self.remainders.equations else 0):
-            u = np.array([c for name, kind in kinds.items() for c in kind.encode(values[name])])
+            u = np.array(place(kinds, values))
             again = self._rounded(kinds, u, held)
             if again == values:
                 break
@@ -123,4 +126,6 @@ class Decoder:
         u = x.tolist()
         values = {name: kind.decode(u[self.columns[name]]) for name, kind in kinds.items()}
         values.update(held)
+        if self.branches.needs:
+            values = self.branches.present(values)
         return self.remainders.filled(values, held) if self.remainders.equations else values

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from innerloop.domain.conditions import Condition
+from innerloop.space.branches import Branches
 from innerloop.space.curves import Formula, Function
 from innerloop.space.expressions import Dual
 from innerloop.space.parameters import Parameter
@@ -20,6 +22,8 @@ _MARGIN, _AIM = 0.5e-9, 1e-9
 # What rounding makes of a limit between values that are not continuous, relative to its sides.
 _ROUNDING = 1e-12
 _DIFFERENCE = 1e-6
+# The excess where a limit does not apply.
+_MET = -1.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,12 +35,14 @@ class LimitOfFormula:
         kinds: all parameters of the space; a fixed value is a choice of one.
         places: where the coordinates of parameters are, by name.
         d: how many coordinates there are.
+        conditions: of parameters in it that do not always apply; it is met where one does not.
     """
 
     formula: Formula
     kinds: Mapping[str, Parameter]
     places: Mapping[str, slice]
     d: int
+    conditions: tuple[Condition, ...]
 
     @cached_property
     def columns(self) -> NDArray[np.bool_]:
@@ -85,6 +91,9 @@ class LimitOfFormula:
         shape = (len(X), 1)
         slope = np.broadcast_to(excess.slope, (len(X), p))
         value = np.broadcast_to(excess.value, shape)
+        for condition in self.conditions:
+            applies = condition.applies(X)[:, None]
+            value, slope = np.where(applies, value, _MET), np.where(applies, slope, 0.0)
         return Dual(value, slope), np.broadcast_to(size, shape)
 
     @cached_property
@@ -106,18 +115,18 @@ class LimitOfFunction:
         function: of values by name.
         kinds: all parameters of the space; a fixed value is a choice of one.
         places: where the coordinates of parameters are, by name.
-        d: how many coordinates there are.
+        branches: which parameters apply.
     """
 
     function: Function
     kinds: Mapping[str, Parameter]
     places: Mapping[str, slice]
-    d: int
+    branches: Branches
 
     @cached_property
     def columns(self) -> NDArray[np.bool_]:
         """The coordinates that it depends on, which may be all: (d,)."""
-        return np.ones(self.d, dtype=bool)
+        return np.ones(sum(kind.width for kind in self.kinds.values()), dtype=bool)
 
     def excess(self, X: Array, slack: float) -> Array:
         """What the function returns at points (R, d), whatever the slack: (R,)."""
@@ -139,4 +148,4 @@ class LimitOfFunction:
     def _at(self, x: list[float]) -> float:
         """What the function returns at a point (d,)."""
         params: dict[str, Any] = {n: p.decode(x[self.places[n]]) for n, p in self.kinds.items()}
-        return self.function.excess(params)
+        return self.function.excess(self.branches.present(params))

@@ -33,19 +33,16 @@ def admit(space: Space, params: Mapping[str, Any]) -> tuple[dict[str, Plain], st
         return space.check(params), None
     except InputError as error:
         reason = str(error)
-    missing = [
-        name
-        for name, kind in space.parameters.items()
-        if isinstance(kind, Parameter) and name not in params
-    ]
-    if missing or not set(params) <= set(space.names):
+    if not set(params) <= set(space.names):
         raise InputError(reason)
     values: dict[str, Plain] = {}
     for name, kind in space.parameters.items():
-        if isinstance(kind, Parameter):
-            values[name] = _beyond(name, kind, params[name])
-        else:
+        if not isinstance(kind, Parameter):
             values[name] = Choice((kind,)).check(name, params.get(name, kind))
+        elif name in params:
+            values[name] = _beyond(name, kind, params[name])
+    if values.keys() != set(space.names).difference(space.branches.absent(values)):
+        raise InputError(reason)
     return values, reason
 
 
@@ -61,7 +58,8 @@ def locate(space: Space, values: Mapping[str, Plain]) -> Array:
     """
     x = np.empty(space.d)
     for name, kind in space.varying.items():
-        x[space.columns[name]] = _coordinates(kind, values[name])
+        there = name in values
+        x[space.columns[name]] = _coordinates(kind, values[name]) if there else kind.rest
     return x
 
 

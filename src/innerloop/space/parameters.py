@@ -21,6 +21,7 @@ from innerloop import checks
 from innerloop.domain.discrete import Discrete, OneHot, Ordinal
 from innerloop.errors import InputError
 from innerloop.space.scales import Linear, Logarithmic, Stepped
+from innerloop.space.when import When
 from innerloop.types import Array
 
 Plain = str | int | float | bool | None
@@ -111,8 +112,26 @@ def _along(u: Array, low: float, high: float, log: bool) -> tuple[Array, Array]:
     return value, rate * value
 
 
+def _when(given: Any) -> When | None:
+    """Where a parameter applies, as it is kept; None for everywhere."""
+    if given is None or isinstance(given, When):
+        return given
+    checks.instance("when", given, Mapping, "a mapping of names to values")
+    needs = {}
+    for name, values in given.items():
+        if not isinstance(name, str):
+            raise InputError(f"when takes names of parameters, got {name!r}")
+        several = values if isinstance(values, (list, tuple)) else [values]
+        if not several:
+            raise InputError(f"when takes a value of {name!r} or several, got {values!r}")
+        needs[name] = tuple(dict.fromkeys(plain(f"a value in when of {name}", v) for v in several))
+    return When(needs) if needs else None
+
+
 class Parameter(ABC):
     """A set of values and their places in the unit cube."""
+
+    when: Mapping[str, Any] | None
 
     @property
     @abstractmethod
@@ -123,6 +142,11 @@ class Parameter(ABC):
     def width(self) -> int:
         """How many coordinates a value takes."""
         return 0 if self.count == 1 else 1
+
+    @property
+    def rest(self) -> tuple[float, ...]:
+        """The coordinates where it does not apply: as far from one end, or value, as another."""
+        return (0.5,) if self.width == 1 else (1.0 / max(self.width, 1),) * self.width
 
     @abstractmethod
     def encode(self, value: Any) -> tuple[float, ...]:
@@ -161,7 +185,10 @@ class Parameter(ABC):
     def to_dict(self) -> dict[str, Any]:
         """Type and arguments, ready for JSON."""
         arguments = {f.name: getattr(self, f.name) for f in fields(self)}  # type: ignore[arg-type]
-        return {"type": type(self).__name__.lower(), **arguments}
+        del arguments["when"]
+        # Files without it can be read by versions that know nothing of it.
+        when = {"when": self.when.to_dict()} if isinstance(self.when, When) else {}
+        return {"type": type(self).__name__.lower(), **arguments} | when
 
     def discrete(self, column: int) -> Discrete | None:
         """What a maximizer has to know of the parameter's coordinates.
@@ -257,6 +284,8 @@ class Real(Parameter):
             are told need not be rounded.
         at_least: the values are 0, and those from here to `high`: something is left out, or there
             is enough of it. `low` is 0 then.
+        when: values of other parameters, each a `Choice` or an `Integer`, that it applies with;
+            elsewhere it is not in the params. By name, one value or a list of them.
     """
 
     low: float
@@ -265,8 +294,10 @@ class Real(Parameter):
     step: float | None = field(default=None, kw_only=True)
     digits: int | None = field(default=None, kw_only=True)
     at_least: float | None = field(default=None, kw_only=True)
+    when: Mapping[str, Any] | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
+        _set(self, when=_when(self.when))
         _set(self, low=_finite("low", self.low), high=_finite("high", self.high))
         _check_bounds(self.low, self.high, self.log)
         if self.step is not None:
@@ -305,6 +336,10 @@ class Real(Parameter):
     def has_zero(self) -> bool:
         """Whether 0 is one of the values."""
         return self._scale.member(0.0) == 0.0
+
+    @property
+    def rest(self) -> tuple[float, ...]:
+        return super().rest if self.at_least is None else self.encode(0.0)
 
     @property
     def lowest(self) -> float:
@@ -381,14 +416,17 @@ class Integer(Parameter):
         high: the highest value.
         log: search in the logarithm.
         step: the values are low + k * step only, and `high` is lowered to the last of them.
+        when: as of a `Real`.
     """
 
     low: int
     high: int
     log: bool = field(default=False, kw_only=True)
     step: int = field(default=1, kw_only=True)
+    when: Mapping[str, Any] | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
+        _set(self, when=_when(self.when))
         low, high, step = (_whole(n, getattr(self, n)) for n in ("low", "high", "step"))
         _check_bounds(low, high, self.log)
         if step < 1:
@@ -437,11 +475,14 @@ class Choice(Parameter):
 
     Args:
         values: strings, numbers, bools or None, all different.
+        when: as of a `Real`.
     """
 
     values: Sequence[Plain]
+    when: Mapping[str, Any] | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
+        _set(self, when=_when(self.when))
         given = self.values.tolist() if isinstance(self.values, np.ndarray) else self.values
         if isinstance(given, (str, bytes)) or not isinstance(given, Sequence) or not given:
             raise InputError(f"values must be a list of one value or more, got {self.values!r}")
@@ -478,7 +519,20 @@ class Choice(Parameter):
         raise InputError(f"{name} must be one of {allowed}, got {value!r}")
 
     def to_dict(self) -> dict[str, Any]:
-        return {"type": "choice", "values": list(self.values)}
+        return super().to_dict() | {"values": list(self.values)}
+
+
+def kinds_of(parameters: Mapping[str, Any]) -> dict[str, Parameter]:
+    """Parameters of a space, with a choice of one in place of a fixed value.
+
+    Args:
+        parameters: by name, parameters or plain values.
+
+    Returns:
+        Parameters by name.
+    """
+    items = parameters.items()
+    return {n: p if isinstance(p, Parameter) else Choice((p,)) for n, p in items}
 
 
 TYPES: dict[str, type[Real | Integer | Choice]] = {

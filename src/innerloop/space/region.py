@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from innerloop.domain.conditions import Conditions
 from innerloop.domain.curved import Limit
 from innerloop.domain.discrete import Discrete
 from innerloop.domain.domain import Domain, make_domain
@@ -33,6 +34,7 @@ class Region:
         inequalities: linear constraints.
         counts: constraints on how many parameters are not at zero.
         limits: those that are not linear.
+        conditions: of parameters that do not always apply, if there are any.
     """
 
     parameters: Mapping[str, Any]
@@ -41,6 +43,7 @@ class Region:
     inequalities: tuple[Constraint, ...]
     counts: tuple[AtMost, ...]
     limits: tuple[Limit, ...]
+    conditions: Conditions | None
 
     def domain(self, held: Mapping[int, float]) -> Domain | None:
         """The domain of the points.
@@ -125,6 +128,7 @@ class Region:
             discrete=self._discrete,
             limits=limits,
             lowest=lowest,
+            conditions=self.conditions,
         )
 
     @cached_property

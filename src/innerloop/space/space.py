@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import MappingProxyType
@@ -14,12 +13,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from innerloop import checks
+from innerloop.domain.conditions import Condition, Conditions
 from innerloop.domain.domain import Domain
 from innerloop.domain.enumeration import everything
 from innerloop.errors import InputError
 from innerloop.sobol import sobol
 from innerloop.space import toml
 from innerloop.space.at_most import AtMost, absent, supports_of
+from innerloop.space.branches import Branches, place
 from innerloop.space.constraints import Constraint
 from innerloop.space.curves import Curve, Formula, Function, read
 from innerloop.space.decoding import Decoder
@@ -31,6 +32,7 @@ from innerloop.space.parameters import (
     Parameter,
     Plain,
     Real,
+    kinds_of,
     parameter_from,
     plain,
 )
@@ -40,6 +42,8 @@ from innerloop.types import Array, Seed
 
 _SOBOL_POINTS = 2**12
 _FILLING = 16
+# Points by which the largest branch is found.
+_BRANCHES = 256
 # A finite space with no more points than this is searched point by point.
 _FEW_POINTS = 4096
 
@@ -50,7 +54,8 @@ class Space:
 
     Args:
         parameters: by name, a `Real`, `Integer` or `Choice`; a plain value is fixed, takes no
-            coordinate, and is in all params.
+            coordinate, and is in all params. One with `when` is in those only with which it
+            applies.
         constraints: linear ones over numeric parameters, such as `"2*x + 3*y <= 10"` or
             `"0 <= x - y <= 2"`, and equations such as `"a + b + c == 1"`; < and > mean the same as
             <= and >=, and = the same as ==. Others, such as `"T * a <= 60"`, with ** or ^, `sqrt`,
@@ -59,6 +64,7 @@ class Space:
             functions of params, which are met where they return 0 or less; a space with one can be
             pickled if the function can, but not be saved to files: there is no text to write.
             `AtMost(2, ["a", "b", "c"])`: two of these real parameters, or fewer, are not at zero.
+            One that names parameters with `when` has to be met where all of them apply.
     """
 
     parameters: Mapping[str, Real | Integer | Choice | Plain]
@@ -75,7 +81,7 @@ class Space:
         if isinstance(self.constraints, str) or not isinstance(self.constraints, Sequence):
             raise InputError(f"constraints must be a list of strings, got {self.constraints!r}")
         object.__setattr__(self, "constraints", tuple(self.constraints))
-        _ = self._read, self._whole  # refuses constraints that leave nothing
+        _ = self.branches, self._read, self._whole  # refuses constraints that leave nothing
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -95,8 +101,20 @@ class Space:
     @property
     def count(self) -> int | None:
         """How many points there are, whether they meet the constraints or not; None if no end."""
-        counts = [kind.count for kind in self._kinds.values()]
-        return None if None in counts else math.prod(c for c in counts if c is not None)
+        return self.branches.count()
+
+    @cached_property
+    def together(self) -> int:
+        """How many of the parameters that vary apply together, in the largest branch that is met.
+
+        Of so many points at random that a rare branch may not be among them.
+        """
+        number = len(self.varying)
+        if self._conditions is None:
+            return number
+        X = self.sample(_BRANCHES, np.random.default_rng(0))
+        idle = np.sum([~each.applies(X) for each in self._conditions.each], axis=0)
+        return number - int(idle.min())
 
     @cached_property
     def columns(self) -> Mapping[str, slice]:
@@ -155,6 +173,18 @@ class Space:
                 raise InputError(f"constraint {text!r} is not met by {values}")
         return values
 
+    def lacking(self, params: Mapping[str, Any]) -> list[str]:
+        """Parameters that vary and apply, but have no value.
+
+        Args:
+            params: values by name, some of which may be of other spaces.
+
+        Returns:
+            Their names.
+        """
+        absent = self.branches.absent(params)
+        return [name for name in self.varying if name not in params and name not in absent]
+
     def encode(self, params: Mapping[str, Any]) -> Array:
         """The point that stands for params.
 
@@ -164,8 +194,7 @@ class Space:
         Returns:
             A point of the unit cube, (d,).
         """
-        values = self._values(params)
-        return np.array([c for name, p in self._kinds.items() for c in p.encode(values[name])])
+        return np.array(place(self._kinds, self._values(params)))
 
     def encode_all(self, params: Sequence[Mapping[str, Any]]) -> Array:
         """The points that stand for several params.
@@ -240,9 +269,10 @@ class Space:
         drawn = _SOBOL_POINTS if self.constraints or self._is_sparse else size
         U = sobol(2 ** (drawn - 1).bit_length(), len(kinds), generator)
         X = np.hstack([kind.quantile(u) for kind, u in zip(kinds, U.T, strict=True)])
-        inside = self._whole.contains(X, 0.0)
+        inside = self._whole.contains(self._whole.held(X), 0.0)
         by_chance = inside.any() and not self._is_sparse
         X = X[inside] if by_chance else evenly(self._whole, X, size, generator)
+        X = self._whole.held(X)
         while len(X) < size:
             X = np.concatenate([X, self.sample(_FILLING, generator)])
         return X[:size]
@@ -348,8 +378,17 @@ class Space:
     @cached_property
     def _kinds(self) -> dict[str, Parameter]:
         """All parameters; a fixed value is a choice of one."""
-        items = self.parameters.items()
-        return {n: p if isinstance(p, Parameter) else Choice((p,)) for n, p in items}
+        return kinds_of(self.parameters)
+
+    @cached_property
+    def branches(self) -> Branches:
+        """Which parameters apply where."""
+        return Branches.of(self._kinds)
+
+    @cached_property
+    def _conditions(self) -> Conditions | None:
+        """The same over points."""
+        return self.branches.conditions(self.columns)
 
     @cached_property
     def _read(self) -> tuple[Constraint | Curve, ...]:
@@ -363,11 +402,16 @@ class Space:
     def _limits(self) -> tuple[LimitOfFormula | LimitOfFunction, ...]:
         """Those that are not linear, over points."""
         return tuple(
-            LimitOfFormula(each, self._kinds, self.columns, self.d)
+            LimitOfFormula(each, self._kinds, self.columns, self.d, self._where(each.names))
             if isinstance(each, Formula)
-            else LimitOfFunction(each, self._decoder.precise, self.columns, self.d)
+            else LimitOfFunction(each, self._decoder.precise, self.columns, self.branches)
             for each in self.curves
         )
+
+    def _where(self, names: Iterable[str]) -> tuple[Condition, ...]:
+        """Where all of some parameters apply."""
+        branches = self.branches
+        return tuple(branches.condition(n, self.columns) for n in names if n in branches.needs)
 
     @cached_property
     def _remainders(self) -> Remainders:
@@ -409,7 +453,8 @@ class Space:
         kinds, columns = self._kinds, self.columns
         limits, counts = self._limits, self.counts
         parameters = dict(self.parameters)  # which can be pickled
-        return Region(parameters, kinds, columns, self.inequalities, counts, limits)
+        inequalities, conditions = self.inequalities, self._conditions
+        return Region(parameters, kinds, columns, inequalities, counts, limits, conditions)
 
     @cached_property
     def _decoder(self) -> Decoder:
@@ -418,7 +463,14 @@ class Space:
         # Elsewhere the margins of the domain are wider than what rounding does.
         harms = bool(self.curves) or (coarse and bool(self.inequalities))
         violation = self._violation if harms else None
-        return Decoder(self._kinds, self.columns, self._remainders, violation, lambda: self._whole)
+        return Decoder(
+            self._kinds,
+            self.columns,
+            self.branches,
+            self._remainders,
+            violation,
+            lambda: self._whole,
+        )
 
     def _violations(self, values: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
         """The text of each constraint, with a number above 0 if values do not meet it."""
@@ -431,7 +483,9 @@ class Space:
                 }
                 yield constraint.text, 0.0 if levels.is_met(numbers) else 1.0
         for each in (*self.curves, *self.counts):
-            yield each.text, each.violation(values)
+            names = each.names if isinstance(each, Formula) else ()
+            if all(name in values for name in names):
+                yield each.text, each.violation(values)
 
     def _violation(self, values: Mapping[str, Any]) -> float:
         """How far values are from meeting all constraints."""
@@ -441,15 +495,20 @@ class Space:
         """`params` as plain values, whether they meet the constraints or not."""
         checks.instance("params", params, Mapping, "a mapping of names to values")
         fixed = {n: p for n, p in self.parameters.items() if not isinstance(p, Parameter)}
-        missing = [name for name in self.names if name not in {**fixed, **params}]
+        given = {**fixed, **params}
         unknown = [name for name in params if name not in self.parameters]
+        values = {n: p.check(n, given[n]) for n, p in self._kinds.items() if n in given}
+        absent = self.branches.absent(values)
+        missing = [name for name in self.names if name not in given and name not in absent]
         if missing or unknown:
             raise InputError(
                 f"params must have the names {list(self.names)}: "
                 f"missing {missing}, unknown {unknown}"
             )
-        given = {**fixed, **params}
-        return {name: kind.check(name, given[name]) for name, kind in self._kinds.items()}
+        for name in absent:
+            if name in values:
+                raise InputError(f"{self.branches.why(name)}, got {values}")
+        return values
 
     def _held(self, fixed: Mapping[str, Any]) -> dict[int, float]:
         """Coordinates of parameters that are held at a value, by column."""
@@ -461,6 +520,8 @@ class Space:
             kind = self._kinds[name]
             coordinates = kind.encode(kind.check(name, value))
             held.update(enumerate(coordinates, start=self.columns[name].start))
+        for name in self.branches.never(fixed):
+            held.update(enumerate(self._kinds[name].rest, start=self.columns[name].start))
         return held
 
 

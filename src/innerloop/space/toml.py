@@ -8,6 +8,7 @@
     low = 1e-5
     high = 1e-1
     log = true
+    when = { optimizer = "sgd" }                  # one value, or a list of them
 
     [[constraint]]
     expression = "x + y <= 1"
@@ -35,6 +36,7 @@ from typing import Any, TypeVar
 
 from innerloop.errors import InputError
 from innerloop.space.at_most import AtMost
+from innerloop.space.branches import Branches, needs_of
 from innerloop.space.curves import read as read_constraint
 from innerloop.space.parameters import (
     TYPES,
@@ -43,6 +45,7 @@ from innerloop.space.parameters import (
     Parameter,
     Plain,
     Real,
+    kinds_of,
     parameter_from,
     plain,
 )
@@ -52,6 +55,7 @@ Constraints = Sequence[str | AtMost]
 Made = TypeVar("Made")
 
 _CONSTRAINT, _EXPRESSION = "constraint", "expression"
+_WHEN = "when"
 _OBJECTIVES, _LIMITS, _REFERENCE = "objectives", "outcome_constraints", "reference"
 _BARE = re.compile(r"[A-Za-z0-9_-]+\Z")
 _WHERE = re.compile(r" \(at (?:line (\d+), column \d+|end of document)\)\Z")
@@ -127,6 +131,10 @@ def loads(
         del tables[_CONSTRAINT]
         constraints = [_constraint(each, k, lines) for k, each in enumerate(listed)]
     parameters = {name: _parameter(name, value, lines) for name, value in tables.items()}
+    kinds = kinds_of(parameters)
+    for name in parameters:
+        _at(lines, (name, _WHEN), needs_of, name, kinds)
+    _at(lines, (), Branches.of, kinds)
     for k, each in enumerate(constraints):
         check = each.check if isinstance(each, AtMost) else partial(read_constraint, each)
         _at(lines, (_CONSTRAINT, k), check, parameters)
@@ -235,7 +243,7 @@ def _parameter(name: str, value: Any, lines: _Lines) -> Real | Integer | Choice 
 
 def _key_at_fault(reason: str, table: Mapping[str, Any]) -> str:
     """The key of a table that an error is about; none of them if that is not plain."""
-    known = ("type", "low", "high", "log", "step", "digits", "at_least", "values")
+    known = ("type", "low", "high", "log", "step", "digits", "at_least", "values", _WHEN)
     unknown = [key for key in table if key not in known]
     first = re.split(r"\W", reason, maxsplit=1)[0]
     return unknown[0] if unknown else first if first in table else ""
@@ -324,6 +332,8 @@ def _value(name: str, value: Any) -> str:
         raise InputError(f"parameter {name!r}: TOML has no way to write None")
     if isinstance(value, list):
         return f"[{', '.join(_value(name, each) for each in value)}]"
+    if isinstance(value, Mapping):
+        return f"{{ {', '.join(f'{_key(k)} = {_value(name, v)}' for k, v in value.items())} }}"
     if isinstance(value, str):
         return _quoted(value)
     return str(value).lower() if isinstance(value, bool) else repr(value)

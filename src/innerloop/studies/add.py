@@ -136,7 +136,8 @@ class _Columns(NamedTuple):
     @property
     def _needed(self) -> list[str]:
         varying = self.space.varying
-        return [*(t for t, name in self.params.items() if name in varying), *self.outcomes]
+        always = varying.keys() - self.space.branches.needs.keys()
+        return [*(t for t, name in self.params.items() if name in always), *self.outcomes]
 
     def are_in(self, columns: Sequence[str]) -> bool:
         """Whether all that is needed is there."""
@@ -154,12 +155,7 @@ def _trial(
     study: Study, space: Space, columns: _Columns, cells: Mapping[str, str], numbers: Numbers
 ) -> Trial:
     """The trial that a row says."""
-    given = {
-        name: plain_of(name, space.parameters[name], cells[title], numbers)
-        for title, name in columns.params.items()
-        if cells.get(title) or (title in cells and name in space.varying)
-    }
-    values, why = admit(space, given)
+    values, why = admit(space, _params(space, columns, cells, numbers))
     trial = Trial(0, values, outside=why)
     told = [name for name in columns.outcomes if cells[name]]
     if cells.get("state") == "failed" and not told:
@@ -180,6 +176,22 @@ def _trial(
         return with_outcome(trial, study.goals, pairs, "complete", None, None)
     ((value, sd),) = pairs.values()
     return with_outcome(trial, study.goals, value, "complete", sd, None)
+
+
+def _params(
+    space: Space, columns: _Columns, cells: Mapping[str, str], numbers: Numbers
+) -> dict[str, Plain]:
+    """The params in a row; cells of what does not apply are empty."""
+    titles = {name: title for title, name in columns.params.items() if title in cells}
+    given = {
+        name: plain_of(name, space.parameters[name], cells[title], numbers)
+        for name, title in titles.items()
+        if cells[title] or (name in space.varying and name not in space.branches.needs)
+    }
+    for name in space.branches.needs:  # parents before their children
+        if name in titles and name in space.lacking(given):
+            given[name] = plain_of(name, space.parameters[name], cells[titles[name]], numbers)
+    return given
 
 
 def _number(name: str, text: str, numbers: Numbers) -> float:
@@ -245,8 +257,9 @@ def _store(study: Study, space: Space, trial: Trial, mark: str) -> int:
     """Put a trial on record in one transaction; its number."""
     names = study.goals.names
     complete = trial.state == "complete"
-    fitting = fitting_names(space, spaces_in(study.changes()))
-    rest = {name: trial.params[name] for name in space.varying if name not in fitting}
+    varying = [name for name in space.varying if name in trial.params]
+    fitting = [name for name in fitting_names(space, spaces_in(study.changes())) if name in varying]
+    rest = {name: trial.params[name] for name in varying if name not in fitting}
     outcomes = trial.outcomes or {}
     noise = trial.noise_sds or ({} if trial.noise_sd is None else {names[0]: trial.noise_sd})
     told = outcomes if trial.value is None else {**outcomes, names[0]: trial.value}

@@ -79,7 +79,8 @@ class Command:
         Returns:
             What it left; status 127 if it could not be run.
         """
-        texts = {name: text_of(value) for name, value in params.items()}
+        # What does not apply is empty.
+        texts = {name: text_of(params[name]) if name in params else "" for name in self.names}
         variables = self._variables()
         environment = {**os.environ, **{variables[name]: texts[name] for name in self.names}}
         command: Any = [_filled(word, texts) for word in self.words]

@@ -85,11 +85,7 @@ class History(Book):
             if before is None:
                 raise StudyError(f"study {self.name!r} has no space: it was not made by innerloop")
             values = [values_of(trial, spaces_in(changes)) for trial in trials if trial.params]
-
-            def lacks(name: str) -> bool:
-                return not all(name in each for each in values)
-
-            given = defaults_for(before, space, defaults or {}, drop, lacks)
+            given = defaults_for(before, space, defaults or {}, drop, values)
             if space == before:
                 return None
             after = {"space": space.to_dict(), "defaults": given, "trials": len(trials)}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -13,7 +12,7 @@ from innerloop.optimizer.optimizer import Optimizer
 from innerloop.optimizer.trials import Trial
 from innerloop.space.outside import admit
 from innerloop.space.space import Space
-from innerloop.studies.records import Record
+from innerloop.studies.records import Record, moment
 from innerloop.studies.view import StudyView
 
 _STATES = {
@@ -154,5 +153,6 @@ def _without_trials(study: StudyView, space: Space) -> Optimizer:
     return Optimizer(space, seed=study.seed, **study.goals.to_dict())
 
 
-def _seconds(moment: str | None) -> float | None:
-    return None if moment is None else datetime.datetime.fromisoformat(moment).timestamp()
+def _seconds(text: str | None) -> float | None:
+    time = moment(text)
+    return None if time is None else time.timestamp()

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from innerloop.columns import utc
 from innerloop.errors import InputError
 from innerloop.integrations.trial_marks import (
     ERROR,
@@ -20,6 +21,7 @@ from innerloop.integrations.trial_marks import (
     told_of,
 )
 from innerloop.optimizer.goals import Goals
+from innerloop.optimizer.rows import row_of
 from innerloop.optimizer.trials import Trial
 from innerloop.space.parameters import Parameter
 from innerloop.space.space import Space
@@ -106,8 +108,8 @@ def record_of(trial: StoredTrial, space: Space | None, goals: Goals) -> Record:
         if trial.values and not failed and len(goals.objectives) == 1
         else None,
         params=params_of(trial.params, space),
-        started=utc(trial.datetime_start),
-        finished=utc(trial.datetime_complete),
+        started=_utc(trial.datetime_start),
+        finished=_utc(trial.datetime_complete),
         error=str(error) if state in ("failed", "forgotten") and error else None,
         lost=is_lost(trial) and failed,
         prediction=expected.get("prediction"),
@@ -118,6 +120,35 @@ def record_of(trial: StoredTrial, space: Space | None, goals: Goals) -> Record:
         predictions=expected.get("predictions"),
         outside=trial.system_attrs.get(OUTSIDE),
     )
+
+
+def row_of_record(record: Record, goals: Goals, space: Space | None) -> dict[str, Any]:
+    """A record as a row, as tables and data frames have it: without what was expected.
+
+    Args:
+        record: one of any state.
+        goals: those of its study.
+        space: that of its study, if it is known.
+
+    Returns:
+        Values by key.
+    """
+    left_out = ("value", "prediction", "certificate", "predictions")
+    plain = {key: each for key, each in record.to_dict().items() if key not in left_out}
+    plain |= {key: moment(plain[key]) for key in ("started", "finished")}
+    return row_of(goals=goals, space=space, **plain)
+
+
+def moment(text: str | None) -> datetime.datetime | None:
+    """A time of a record.
+
+    Args:
+        text: ISO 8601, if it is known.
+
+    Returns:
+        The time.
+    """
+    return None if text is None else datetime.datetime.fromisoformat(text)
 
 
 def trial_of(record: Record) -> Trial:
@@ -155,10 +186,13 @@ def params_of(chosen: Mapping[str, Any], space: Space | None) -> dict[str, Any]:
     Returns:
         The values, with those that the space fixes; else what was chosen, as it is.
     """
-    if space is None or not set(varied(space)) <= set(chosen):
+    if space is None or space.lacking(chosen):
         return dict(chosen)
     params: dict[str, Any] = {}
+    absent = space.branches.absent(chosen)
     for name, parameter in space.parameters.items():
+        if name in absent:
+            continue
         if not isinstance(parameter, Parameter):
             params[name] = chosen.get(name, parameter)  # it may have been something else once
         elif parameter.width:
@@ -171,27 +205,5 @@ def params_of(chosen: Mapping[str, Any], space: Space | None) -> dict[str, Any]:
     return params
 
 
-def varied(space: Space) -> list[str]:
-    """Names of the parameters that have two values or more.
-
-    Args:
-        space: any space.
-
-    Returns:
-        The names, in order.
-    """
-    return [n for n, p in space.parameters.items() if isinstance(p, Parameter) and p.width]
-
-
-def utc(moment: datetime.datetime | None) -> str | None:
-    """A time as records have it.
-
-    Args:
-        moment: any time; local if it does not say so.
-
-    Returns:
-        ISO 8601 in UTC, to the millisecond.
-    """
-    if moment is None:
-        return None
-    return moment.astimezone(datetime.UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+def _utc(moment: datetime.datetime | None) -> str | None:
+    return None if moment is None else utc(moment)

@@ -50,9 +50,11 @@ class Study(History):
             # With its owner from the first moment on, so that it is never stuck.
             trial = begin_trial(self.optuna, {OWNER: this_process()})
             self._keys[trial.number] = trial_id_of(trial)
+            chosen = trial.relative_params
             for name in fitting:
-                take(trial, name, space.varying[name])
-            rest = {n: trial.relative_params[n] for n in space.varying if n not in fitting}
+                if name in chosen:
+                    take(trial, name, space.varying[name])
+            rest = {n: each for n, each in chosen.items() if n not in fitting}
             if rest:
                 key = self._keys[trial.number]
                 self._storage.set_trial_system_attr(key, PARAMS, rest)

@@ -14,8 +14,9 @@ from innerloop.integrations.trial_marks import StoredTrial
 from innerloop.optimizer.changes import Change
 from innerloop.optimizer.goals import Goals
 from innerloop.optimizer.reasons import why_none
+from innerloop.optimizer.rows import frame_of
 from innerloop.space.space import Space
-from innerloop.studies.records import Record, record_of
+from innerloop.studies.records import Record, record_of, row_of_record
 
 #: The attribute of a study that has its settings, and the version of these: studies with goals of
 #: their own have the second one, those that were changed the third, which an earlier innerloop
@@ -76,6 +77,23 @@ class StudyView(ABC):
             replace(each, feasible=feasible(each, records)) if each.state == "complete" else each
             for each in records
         ]
+
+    def to_dataframe(self, library: str | None = None) -> Any:
+        """All trials as a data frame; see `Optimizer.to_dataframe`.
+
+        Args:
+            library: "pandas" or "polars"; by default pandas, or polars if only that is installed.
+
+        Returns:
+            A `DataFrame` of that library, which also says of failed trials whether they were lost.
+        """
+        changed = {change.trial for change in self.changes()}
+        rows = [
+            row_of_record(each, self.goals, self.space) | {"changed": each.id in changed}
+            for each in self.records()
+        ]
+        last = ("started", "finished", "error", "lost", "outside", "changed")
+        return frame_of(rows, self.goals, self.space, library, last)
 
     def best(self) -> Record:
         """The complete trial with the best value within all limits, the first one of several."""

@@ -58,6 +58,7 @@ class LogPosterior:
     bounds: Array = field(init=False)
     prior_center: Array = field(init=False)
     prior_precision: Array = field(init=False)
+    discount: float = field(init=False)
 
     def __post_init__(self) -> None:
         members = None
@@ -76,6 +77,7 @@ class LogPosterior:
         object.__setattr__(self, "bounds", bounds)
         object.__setattr__(self, "prior_center", prior[:, 0])
         object.__setattr__(self, "prior_precision", prior[:, 1] ** -2.0 * (self.priors is not None))
+        object.__setattr__(self, "discount", 0.0 if self.priors is None else priors.discount(G))
 
     @property
     def scales(self) -> int:
@@ -143,7 +145,25 @@ class LogPosterior:
         flat = products.reshape(S, p, -1)
         flipped = products.swapaxes(2, 3).reshape(S, p, -1)
         expected: Array = (0.5 * n / m) * (flat @ flipped.swapaxes(1, 2))
-        return expected + np.diag(self.prior_precision)
+        return expected + self._prior_curvature(theta)
+
+    def prior(self, theta: Array) -> tuple[Array, Array]:
+        """-log p(theta) up to a constant, with gradients, at theta (S, p): (S,), (S, p).
+
+        `Priors` has the formula. Lengthscales that are shorter together are pulled less.
+        """
+        G, offset = self.scales, theta - self.prior_center
+        pull = self.prior_precision * offset
+        pull[:, :G] -= self.discount * np.minimum(offset[:, :G].mean(axis=1), 0.0)[:, None]
+        return 0.5 * np.vecdot(offset, pull), pull
+
+    def _prior_curvature(self, theta: Array) -> Array:
+        """The curvature of the priors at theta (S, p): (S, p, p)."""
+        G = self.scales
+        short = (theta[:, :G] - self.prior_center[:G]).mean(axis=1) < 0.0
+        curvature = np.repeat(np.diag(self.prior_precision)[None], len(theta), axis=0)
+        curvature[short, :G, :G] -= self.discount / G
+        return curvature
 
     def evaluate(self, theta: Array, *, with_curvature: bool = False) -> Found:
         """Values (S,), gradients (S, p) and, as notes, profiled means (S,) at theta (S, p).
@@ -179,6 +199,7 @@ class LogPosterior:
             of_noise = np.atleast_2d(noise)[:, :, None] * a
             tangents = [self._along_lengthscales(a, slope, units), covariance @ a, of_noise]
             hessians = self._average_information(np.concatenate(tangents, axis=2), inverses)
+            hessians += self._prior_curvature(theta)
 
         # Twice d value / d K, the mean being at its optimum.
         d_K = inverses
@@ -191,9 +212,8 @@ class LogPosterior:
             grads[:, -1] = 0.5 * noise[:, 0] * linalg.diagonals(d_K).sum(axis=1)
         moments = self._moments(pullback(d_K))
         grads[:, :G] = -(variances[:, None] * units**2) * moments
-        offset = theta - self.prior_center
-        pull = self.prior_precision * offset
-        return Found(values + 0.5 * np.vecdot(offset, pull), grads + pull, means, hessians)
+        of_prior, pull = self.prior(theta)
+        return Found(values + of_prior, grads + pull, means, hessians)
 
     def _along_lengthscales(self, a: Array, slope: Array, units: Array) -> Array:
         """K_g a for the derivatives with respect to log lengthscales, and a (S, n, 1): (S, n, G).
@@ -214,12 +234,11 @@ class LogPosterior:
 
             1/2 alpha^T K_i K^-1 K_j alpha
 
-        the average of observed and expected information (Gilmour, Thompson and Cullis 1995), and
-        the curvature of the priors.
+        the average of observed and expected information (Gilmour, Thompson and Cullis 1995).
         """
         known = tangents[:, :, : self.bounds.shape[0]]
         information: Array = 0.5 * known.swapaxes(1, 2) @ (inverses @ known)
-        return information + np.diag(self.prior_precision)
+        return information
 
     def _distances(self, units: Array) -> Array:
         """Squared distances of all points in units (S, G): (S, n, n)."""

@@ -52,8 +52,7 @@ class Screening:
         theta = np.concatenate([np.log(lengthscales), tail], axis=1)
         values = 0.5 * (log_determinants + m * (tail[:, 0] + np.log(2.0 * np.pi)))
         values += 0.5 * quadratic * np.exp(-tail[:, 0])
-        offset = theta[:, : objective.prior_center.size] - objective.prior_center
-        return values + 0.5 * offset**2 @ objective.prior_precision, theta
+        return values + objective.prior(theta[:, : objective.prior_center.size])[0], theta
 
     def _factors(self, lengthscales: Array, ratios: Array) -> tuple[Array, Array]:
         """log |K|, and 1 and y in products with K^-1, for a variance of 1: (S,), (S, 2, 2)."""

@@ -1,10 +1,13 @@
-// Learned lengthscales as bars.
+// Shares of parameters as bars.
 
 function drawImportance(host) {
   host.append(importanceOf(theView));
 }
 
 function importanceOf(view) {
+  if (!view.importance.length) {
+    return note("The model has learned too little to tell which parameters matter.");
+  }
   const changes = new Map(
     view.slices.map(slice => {
       const low = Math.min(...slice.mean);

@@ -88,16 +88,14 @@ function landscape(panel, { across, up }) {
   paint(canvas, { width, height, box, cells, shares: shades.share, colour: ramp(panel.ramp) });
 
   const near = nearness([across, up], view.offsets);
-  const [own, other] = [trials.params[across], trials.params[up]];
-  // Trials that lack one of the two have no place.
-  const hasPlace = id => own[id] !== null && other[id] !== null;
-  const spot = id => [px(own[id]), py(other[id]), id];
-  const seen = model.shown
-    .map((id, row) => [...spot(id), near[row]])
-    .filter(([, , id]) => hasPlace(id));
-  const waiting = pending.filter(hasPlace).map(spot);
-  const fails = failed.filter(hasPlace).map(spot);
-  const ahead = data.next.map(({ params }, k) => [px(params[across]), py(params[up]), k]);
+  // Where one of the two does not apply there is no mark.
+  const marks = found => found.filter(([x, y]) => x !== null && y !== null);
+  const at = (x, y) => [x === null ? null : px(x), y === null ? null : py(y)];
+  const spot = id => [...at(trials.params[across][id], trials.params[up][id]), id];
+  const seen = marks(model.shown.map((id, row) => [...spot(id), near[row]]));
+  const waiting = marks(pending.map(spot));
+  const fails = marks(failed.map(spot));
+  const ahead = marks(data.next.map(({ params }, k) => [...at(params[across], params[up]), k]));
   const size = crowd(seen);
   area.append(
     ...shadedDots(seen, { class: `dot ${size} halo` }),
@@ -105,7 +103,7 @@ function landscape(panel, { across, up }) {
     ...haloed("cross", fails, 3.5, "failed"),
     ...haloed("ring", waiting, 4.5, "running"),
     ...haloed("diamond", ahead, 5.5, "next"),
-    ...haloed("ring", hasPlace(ringed) ? [spot(ringed)] : [], 6.5, "best"),
+    ...haloed("ring", marks([spot(ringed)]), 6.5, "best"),
   );
   drawing.replaceChildren(canvas, root);
   bar.replaceChildren(colourBar(panel.ramp, ...shades.ends));
@@ -119,7 +117,7 @@ function landscape(panel, { across, up }) {
     const j = Math.floor(((box.bottom - y) / (box.bottom - box.top)) * cells.n);
     if (i < 0 || j < 0 || i >= cells.m || j >= cells.n) return null;
     const value = cells.values[cells.cell(i, j)];
-    if (value === null) return ["not allowed by the constraints"];
+    if (value === null) return ["not in the space"];
     return [panel.title, shades.text(value)];
   });
 }
@@ -128,7 +126,7 @@ function haloed(shape, marks, r, name) {
   return [`${name} halo`, name].map(classes => shapes(shape, marks, r, { class: classes }));
 }
 
-// With a single parameter: expected improvement as a line.
+// Where no two parameters make a map: expected improvement along the first as a line.
 function drawImprovement(host) {
   const slice = model.slices[0];
   const parameter = parameters[slice.parameter];
@@ -150,7 +148,10 @@ function drawImprovement(host) {
     const left = value => px(isChoice ? slice.x.indexOf(value) : value);
     const at = slice.x.map((value, k) => [left(value), py(slice.improvement[k])]);
     const strokes = at.map(([x, y]) => `M${x - 12} ${y}h24`).join("");
-    const ahead = data.next.map(({ params }, k) => [left(params[slice.parameter]), py(0) - 6, k]);
+    const ahead = data.next
+      .map(({ params }, k) => [params[slice.parameter], py(0) - 6, k])
+      .filter(([value]) => value !== null)
+      .map(([value, ...rest]) => [left(value), ...rest]);
     area.append(
       svg("path", { class: "gain-line", d: isChoice ? strokes : polyline(at) }),
       shapes("diamond", ahead, 5, { class: "next" }),

@@ -75,9 +75,13 @@ function parallel(drawing, ids) {
   const step = (stacked ? height - 46 : width - 2 * side) / Math.max(axes.length - 1, 1);
   const across = axes.map((_, k) => side + k * step);
   const places = axes.map(along);
-  const lineOf = id =>
-    axes.map((_, k) => k).filter(k => places[k](id) !== null).map(k => pointOf(id, k));
-  const pointOf = (id, k) => (stacked ? [places[k](id), across[k]] : [across[k], places[k](id)]);
+  // Where a parameter does not apply there is no point.
+  const pointOf = (id, k) => {
+    const place = places[k](id);
+    if (place === null) return null;
+    return stacked ? [place, across[k]] : [across[k], place];
+  };
+  const line = id => gappedLine(axes.map((_, k) => pointOf(id, k)));
 
   const canvas = html("canvas", { "aria-hidden": "true" });
   const fine = Math.min(window.devicePixelRatio || 1, 2);
@@ -93,9 +97,7 @@ function parallel(drawing, ids) {
     pen.globalAlpha = Math.min(1, alpha + 0.5 * good ** 4);
     pen.lineWidth = 0.9 + 0.7 * good;
     pen.strokeStyle = `rgb(${colour(0.18 + 0.82 * good)})`;
-    pen.beginPath();
-    lineOf(id).forEach(point => pen.lineTo(...point));
-    pen.stroke();
+    pen.stroke(new Path2D(line(id)));
   }
   const root = svg("svg", {
     viewBox: `0 0 ${width} ${height}`,
@@ -105,7 +107,6 @@ function parallel(drawing, ids) {
     "aria-label": `Parameters and values of ${ids.length} trials`,
   });
   axes.forEach((axis, k) => root.append(...axisMarks(axis, across[k], start, end, step, stacked)));
-  const line = id => polyline(lineOf(id));
   root.append(svg("path", { class: "best-line", d: data.best === null ? "" : line(data.best) }));
   const pointed = svg("path", { class: "pointed" });
   root.append(pointed);

@@ -106,6 +106,15 @@ function labelled(x, box) {
   return kept;
 }
 
+// A line with gaps where there is no point.
+function gappedLine(points) {
+  const starts = k => k === 0 || points[k - 1] === null;
+  return points
+    .map((point, k) => point && polyline([point]).replace("M", starts(k) ? "M" : "L"))
+    .filter(Boolean)
+    .join("");
+}
+
 function polyline(points) {
   return points.map(([x, y], k) => `${k ? "L" : "M"}${x.toFixed(1)} ${y.toFixed(1)}`).join("");
 }

@@ -102,6 +102,7 @@ function parameterScale(parameter, roomy = true) {
   return linear(...(roomy ? padded(low, high, 0.03) : [low, high]), { whole: kind === "integer" });
 }
 
+// Parameters that do not apply have no value.
 function parameterText(parameter, value) {
   if (value === null) return "–";
   if (parameter.kind === "choice") return parameter.values[value];

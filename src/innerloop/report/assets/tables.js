@@ -65,8 +65,10 @@ function sorted(rows, key, down) {
 function parameterColumns(valueOf) {
   return parameters.map((parameter, k) => ({
     name: parameter.name,
-    key: row =>
-      parameter.kind === "choice" ? parameterText(parameter, valueOf(row, k)) : valueOf(row, k),
+    key: row => {
+      const value = valueOf(row, k);
+      return parameter.kind === "choice" && value !== null ? parameterText(parameter, value) : value;
+    },
     cell: row => parameterText(parameter, valueOf(row, k)),
     numeric: parameter.kind !== "choice",
   }));

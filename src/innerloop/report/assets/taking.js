@@ -45,7 +45,7 @@ function copyButtons({ json, python }) {
   );
 }
 
-// The trials as `innerloop trials -f csv` prints them; they are in the page in a compressed form.
+// The trials, which are in the page in a compressed form.
 async function csvText() {
   const bytes = Uint8Array.from(atob(data.csv), each => each.charCodeAt(0));
   const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));

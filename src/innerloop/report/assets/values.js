@@ -105,9 +105,8 @@ function trialScale() {
 }
 
 const MOST_IN_TIP = 8;
-const byImportance = [
-  ...new Set([...(model?.importance ?? []).map(([k]) => k), ...parameters.map((_, k) => k)]),
-];
+// The model may be of some of the parameters only.
+const byImportance = [...new Set([...(model?.order ?? []), ...parameters.keys()])];
 
 function paramLine(k, value) {
   const { name } = parameters[k];

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from innerloop.report.model import Expected, FittedModel
+from innerloop.insight.model import Expected, FittedModel
 from innerloop.space.parameters import Choice, Parameter, Real
 from innerloop.types import Array
 
@@ -70,8 +70,8 @@ class Map(NamedTuple):
 
 
 def slices(model: FittedModel) -> list[Slice]:
-    """One for each parameter that varies, the most important first."""
-    lines = [line_along(model, name) for name in model.importance()]
+    """One for each parameter that varies and applies at the best, the most important first."""
+    lines = [line_along(model, name) for name in model.applying(model.ordered)]
     return [
         Slice(each.name, each.values, model.expected(each.X), model.improvement(each.X))
         for each in lines
@@ -80,7 +80,7 @@ def slices(model: FittedModel) -> list[Slice]:
 
 def maps(model: FittedModel) -> list[Map]:
     """All pairs of the most important parameters; numbers come before categories."""
-    return [_map(model, plane) for plane in planes(model, list(model.importance()))]
+    return [_map(model, plane) for plane in planes(model, model.applying(model.ordered))]
 
 
 def planes(model: FittedModel, names: Sequence[str]) -> list[Plane]:
@@ -92,7 +92,7 @@ def planes(model: FittedModel, names: Sequence[str]) -> list[Plane]:
         or not isinstance(model.parameters[n], Choice)
     ]
     fitting.sort(key=lambda name: isinstance(model.parameters[name], Choice))
-    return [_plane(model, x, y) for x, y in combinations(fitting[:_ON_MAPS], 2)]
+    return [plane_over(model, x, y) for x, y in combinations(fitting[:_ON_MAPS], 2)]
 
 
 def line_along(model: FittedModel, name: str) -> Line:
@@ -160,19 +160,20 @@ def _map(model: FittedModel, plane: Plane) -> Map:
     return Map(plane.x, plane.y, plane.grid(mean), plane.grid(improvement), plane.sides)
 
 
-def _plane(model: FittedModel, x: str, y: str) -> Plane:
-    across, up = _cells(model.parameters[x]), _cells(model.parameters[y])
+def plane_over(model: FittedModel, x: str, y: str) -> Plane:
+    """Cells over two parameters while the others stay at the best."""
+    across, up = cells_of(model.parameters[x]), cells_of(model.parameters[y])
     X = model.moved({x: across * len(up), y: [v for v in up for _ in across]})
     sides, outside = np.zeros((0, 3)), np.zeros(len(X), dtype=np.bool_)
     reals = all(isinstance(p := model.parameters[n], Real) and p.count is None for n in (x, y))
     if reals and model.domain.ends_at_sides:
         sides = _sides(model, x, y)
     else:
-        outside = ~model.feasible(X)
+        outside = ~(model.feasible(X) & model.applies((x, y), X))
     return Plane(x, y, X, (len(up), len(across)), sides, outside)
 
 
-def _cells(parameter: Parameter) -> list[Any]:
+def cells_of(parameter: Parameter) -> list[Any]:
     """The values in the middle of the cells of a map, evenly over the unit interval."""
     if isinstance(parameter, Choice):
         return list(parameter.values)

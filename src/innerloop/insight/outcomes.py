@@ -9,11 +9,11 @@ from typing import NamedTuple
 import numpy as np
 
 from innerloop.acquisition.boxes import above, cut
+from innerloop.insight.model import FittedModel
 from innerloop.optimizer.goals import Goals
 from innerloop.optimizer.models import SeveralOutcomes
 from innerloop.optimizer.optimizer import Optimizer
 from innerloop.optimizer.trials import Trial
-from innerloop.report.model import FittedModel
 from innerloop.types import Array
 
 
@@ -30,7 +30,8 @@ class OutcomesModel:
     @staticmethod
     def of(optimizer: Optimizer) -> OutcomesModel | None:
         """What has been learned, once there is a complete trial."""
-        complete = [trial for trial in optimizer.trials if trial.state == "complete"]
+        trials = optimizer.trials
+        complete = [t for t in trials if t.state == "complete" and t.outside is None]
         learned = optimizer.several_outcomes if complete else None
         if learned is None:
             return None
@@ -63,11 +64,12 @@ class OutcomesModel:
         """The chance that outcomes at points (n, d) are within all limits: (n,)."""
         return self.learned.chance_of_feasibility(X)
 
-    def importance(self) -> dict[str, float]:
-        """Shares of parameters on average over outcomes; largest first."""
-        shares = [model.importance() for model in self.models.values()]
-        mean = {name: float(np.mean([each[name] for each in shares])) for name in shares[0]}
-        return dict(sorted(mean.items(), key=lambda item: -item[1]))
+    @property
+    def ordered(self) -> list[str]:
+        """Names of parameters that vary, the first that matters most on average over outcomes."""
+        known = [each.importance for each in self.models.values() if each.importance]
+        names = list(self.first.parameters)
+        return sorted(names, key=lambda name: -sum(shares[name] for shares in known))
 
 
 class Growth(NamedTuple):
@@ -88,7 +90,7 @@ def growth(goals: Goals, trials: Sequence[Trial]) -> Growth:
         reference = goals.reference_of(goals.wanted(goals.front(trials)), goals.wanted(complete))
         boxes, total, volumes = above(reference)[None], 0.0, []
         for trial, point in zip(complete, goals.wanted(complete), strict=True):
-            if goals.feasible(trial, trials):
+            if trial.outside is None and goals.feasible(trial, trials):
                 inside = np.minimum(point, boxes[0, :, 1]) - boxes[0, :, 0]
                 total += float(np.maximum(inside, 0.0).prod(axis=1).sum())
                 boxes = cut(boxes, point[None])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -15,6 +16,8 @@ from innerloop.acquisition.utilities import ExpectedImprovement
 from innerloop.batches.chance import Chance
 from innerloop.batches.states import Incremental
 from innerloop.domain.domain import Domain
+from innerloop.errors import InputError
+from innerloop.optimizer.importances import importances
 from innerloop.optimizer.optimizer import Optimizer
 from innerloop.optimizer.outputs import LARGEST, Outputs
 from innerloop.optimizer.trials import Trial
@@ -127,21 +130,21 @@ class FittedModel:
         """Which points (n, d) meet the constraints: (n,)."""
         return self.domain.contains(X)
 
+    @cached_property
     def importance(self) -> dict[str, float]:
-        """How many lengthscales apart two values of a parameter are, as shares; largest first.
+        """Shares of parameters, the largest first; none if the model has learned too little."""
+        try:
+            return dict(importances(self.space, self.outputs, self.posterior))
+        except InputError:
+            return {}
 
-        For numbers, the ends of the range: 1 / lengthscale. For categories, which differ in two
-        coordinates, two of them on average: sqrt(2 mean(1 / lengthscale^2)).
-        """
-        inverse = self.posterior.gp.kernel.rates(self.space.d)
-        raw: dict[str, float] = {}
-        for name, parameter in self.parameters.items():
-            own = inverse[self.space.columns[name]]
-            both = 2.0 if parameter.width > 1 else 1.0
-            raw[name] = float(np.sqrt(both * np.mean(own**2)))
-        total = sum(raw.values())
-        ordered = sorted(raw.items(), key=lambda item: -item[1])
-        return {name: value / total for name, value in ordered}
+    @property
+    def ordered(self) -> list[str]:
+        """Names of parameters that vary, the most important first as far as that is known."""
+        names = list(self.parameters)
+        if len(names) == 1:
+            return names
+        return list(self.importance) or names
 
     def offsets(self, X: Array) -> dict[str, Array]:
         """By parameter, squared distances of points (n, d) from the best in lengthscales: (n,)."""
@@ -152,13 +155,27 @@ class FittedModel:
     def moved(self, values: dict[str, list[Any]]) -> Array:
         """The best point with some parameters at other values, as many as are given: (n, d).
 
-        In the plane of an equation the others follow, each as little as possible.
+        In the plane of an equation the others follow, each as little as possible. What begins to
+        apply is in the middle of its range.
         """
         count = len(next(iter(values.values())))
         X = np.tile(self.center, (count, 1))
         for name, entries in values.items():
             kind = self.parameters[name]
             X[:, self.space.columns[name]] = [kind.encode(entry) for entry in entries]
+        X = self.domain.held(X)
         if not self.domain.is_flat:
             return X
         return self.domain.followed(X, [self.space.columns[name] for name in values])
+
+    def applying(self, names: Iterable[str]) -> list[str]:
+        """Those of some parameters that apply at the best point."""
+        return [name for name in names if name in self.best.params]
+
+    def applies(self, names: Iterable[str], X: Array) -> NDArray[np.bool_]:
+        """Where all of some parameters apply, of points (n, d): (n,)."""
+        branches, applies = self.space.branches, np.ones(len(X), dtype=bool)
+        for name in names:
+            if name in branches.needs:
+                applies &= branches.condition(name, self.space.columns).applies(X)
+        return applies

@@ -1,0 +1,1 @@
+"""What trials and models say, as numbers that reports and pictures show."""

@@ -13,6 +13,7 @@ from tests.commands import call
 
 from innerloop import AtMost, Choice, InputError, Integer, Optimizer, Real, Space, minimize
 from innerloop.integrations.optuna import InnerLoopSampler
+from innerloop.report.case import case_of_optimizer
 from innerloop.report.payload import payload
 from innerloop.report.subject import subject_of
 from innerloop.space import toml
@@ -384,7 +385,7 @@ def test_reports_have_gaps():
     optimizer = Optimizer(space, seed=0)
     for trial in optimizer.ask(9):
         optimizer.tell(trial, trial.params.get("x", 2.0) + trial.params["y"])
-    data = payload(subject_of(optimizer, 2))
+    data = payload(subject_of(case_of_optimizer(optimizer), 2))
     names = [each["name"] for each in data["parameters"]]
     for name, column in zip(names, data["trials"]["params"], strict=True):
         gaps = [value is None for value in column]

@@ -20,11 +20,12 @@ import innerloop as il
 from innerloop.insight.model import FittedModel
 from innerloop.insight.slices import maps, slices
 from innerloop.optimizer.trials import STATES
+from innerloop.report import subject as subjects
+from innerloop.report.case import SHOWN_STATES, case_of_optimizer
+from innerloop.report.document import text
 from innerloop.report.numbers import compact, duration, moment, number, percent
 from innerloop.report.outlook import outlook
-from innerloop.report.page import text
 from innerloop.report.report import html_of, write_report
-from innerloop.report.subject import subject_of
 from innerloop.report.thinned_copy import copy_of
 
 MIXED = il.Space(
@@ -49,6 +50,10 @@ def loss(params):
         + 0.01 * (params["layers"] - 4) ** 2
         + {"relu": 0.1, "tanh": 0.2, "gelu": 0.0}[params["kind"]]
     )
+
+
+def subject_of(optimizer, next_points):
+    return subjects.subject_of(case_of_optimizer(optimizer), next_points)
 
 
 def tried(space, f, rounds, *, batch=1, direction="minimize", **settings):
@@ -284,11 +289,12 @@ def test_what_is_likely_to_fail_is_not_expected_to_improve():
 def test_every_state_has_its_name():
     """The script knows states by their number; cancelled trials are not among the failures."""
     script = (files("innerloop.report") / "assets" / "values.js").read_text(encoding="utf-8")
-    names = json.loads(re.search(r"STATE_NAMES = (\[.*?\]);", script)[1])
-    assert names == ["running", "complete", "failed", "given up", "cancelled", "forgotten"]
-    numbers = re.search(r"\[PENDING, COMPLETE, CANCELLED\] = (\[.*?\]);", script)[1]
-    assert [STATES[k] for k in json.loads(numbers)] == ["pending", "complete", "cancelled"]
-    assert STATES[2:4] == ("failed", "expired")
+    names = re.findall(r'"(.*?)"', re.search(r"STATE_NAMES = \[(.*?)\];", script, re.DOTALL)[1])
+    shown = ["running", "complete", "failed", "given up", "cancelled", "forgotten"]
+    assert names == [*shown, "pruned", "waiting", "outside the space"]
+    states, numbers = re.search(r"const \[(PENDING.*?)\] = (\[.*?\]);", script).groups()
+    known = [SHOWN_STATES[k] for k in json.loads(numbers)]
+    assert known == [name.strip().lower() for name in states.split(",")]
     optimizer = cut_off_study()
     page = html_of(optimizer)
     shown = data_of(page)["trials"]
@@ -424,7 +430,7 @@ def test_wrong_arguments_are_refused(tmp_path):
     ]:
         with pytest.raises(il.InputError, match=message):
             html_of(optimizer, **arguments)
-    with pytest.raises(il.InputError, match="optimizer must be an Optimizer"):
+    with pytest.raises(il.InputError, match="subject must be an Optimizer or a study"):
         html_of("study.json")
     assert data_of(html_of(optimizer, next_points=0))["next"] == []
 

@@ -13,9 +13,18 @@ from innerloop.insight.outcomes import OutcomesModel, growth
 from innerloop.optimizer.trials import STATES
 from innerloop.report.outlook import outlook
 from innerloop.report.report import html_of, write_report
-from innerloop.report.subject import subject_of
 from innerloop.report.thinned_copy import copy_of
-from test_report import HOSTILE, NONE, PLANE, Elements, colours, data_of, marks, width_of
+from test_report import (
+    HOSTILE,
+    NONE,
+    PLANE,
+    Elements,
+    colours,
+    data_of,
+    marks,
+    subject_of,
+    width_of,
+)
 
 browser, opened = test_report.browser, test_report.opened
 ODD = "a<b>&c"
@@ -183,7 +192,7 @@ def test_trials_are_on_the_front_or_beaten_or_beyond_a_limit(name):
 def test_the_hypervolume_after_each_trial(name):
     """That of an optimizer that knows no later trial, above the same reference."""
     optimizer, shown = study(name), data_of(page_of(name))["growth"]
-    grown = growth(optimizer)
+    grown = growth(optimizer.goals, optimizer.trials)
     reference = dict(zip(optimizer.goals.objectives, grown.reference.tolist(), strict=True))
     assert shown["volumes"][-1] == pytest.approx(optimizer.hypervolume(), rel=1e-9)
     assert shown["ids"] == [t.id for t in optimizer.trials if t.state == "complete"]

@@ -96,6 +96,23 @@ class Keeping:
         return self.kept[-1]
 
 
+def test_a_scheduler_by_its_address(client, tmp_path):
+    """As the command takes it, too; the run ends its own client and no other."""
+    address, path = client.scheduler.address, tmp_path / "scheduler"
+    client.write_scheduler_file(path)
+    for said in (address, address.replace("tcp://", "dask://"), str(path)):
+        result = minimize(bowl, SPACE, n_trials=3, executor=said, seed=0, progress=False)
+        assert [trial.value for trial in result.trials] == [bowl(t.params) for t in result.trials]
+    assert client.status == "running"
+    (tmp_path / "other.json").write_text("[]")
+    for said, words in (
+        (str(tmp_path / "none.json"), "cannot read .*none.json: No such file"),
+        (str(tmp_path / "other.json"), "other.json is not the file of a Dask scheduler"),
+    ):
+        with pytest.raises(il.InputError, match=words):
+            minimize(bowl, SPACE, n_trials=3, executor=said)
+
+
 def test_repeated_runs_are_evaluated_again(client):
     """Dask knows calls by their arguments; two runs with one seed share none of them."""
     executor = Keeping(client.get_executor())

@@ -62,9 +62,15 @@ def test_a_function_of_a_file_that_is_changed_between_runs(run, tmp_path):
         assert each["value"] == 3 * each["params"]["x"]
 
 
-def test_a_command_runs_in_the_folder_of_the_run(run, tmp_path):
+def test_a_command_runs_in_the_folder_of_the_run(run, tmp_path, workers):
+    """Wherever the scheduler is said to be: by its address or in its file."""
     (tmp_path / "slope").write_text("-2")
-    status, err, trials = run("-n", "4", "--", "echo $(cat slope)")
+    status, err, _ = run("-n", "2", "--", "echo $(cat slope)")
+    assert status == 0, err
+    address = workers.replace("dask://", "tcp://")
+    (tmp_path / "scheduler.json").write_text(json.dumps({"address": address}))
+    words = ("-n", "4", "--executor", "scheduler.json", "--", "echo $(cat slope)")
+    status, err, trials = run(*words)
     assert status == 0, err
     assert [each["value"] for each in trials] == [-2.0] * 4
 

@@ -40,7 +40,8 @@ if TYPE_CHECKING:
     from innerloop.optimizer.importances import Importances
     from innerloop.optimizer.optimizer import Optimizer
     from innerloop.optimizer.trials import Certificate, Forecast, Prediction, Trial
-    from innerloop.report.report import Report
+    from innerloop.report.report import Report, write_report
+    from innerloop.run.dask_client import dask_client
     from innerloop.run.optimize import maximize, minimize, optimize
     from innerloop.run.result import Result
     from innerloop.run.stopping import NearOptimal, Patience, Stop, Target
@@ -110,6 +111,7 @@ __all__ = [
     "Trial",
     "UpperConfidenceBound",
     "Utility",
+    "dask_client",
     "expected_utility",
     "fit",
     "from_botorch",
@@ -124,6 +126,7 @@ __all__ = [
     "prior_draws",
     "sobol_normal",
     "suggest",
+    "write_report",
 ]
 
 _MODULES = {
@@ -154,7 +157,8 @@ _MODULES = {
     "optimizer.importances": ("Importances",),
     "optimizer.optimizer": ("Optimizer",),
     "optimizer.trials": ("Certificate", "Forecast", "Prediction", "Trial"),
-    "report.report": ("Report",),
+    "report.report": ("Report", "write_report"),
+    "run.dask_client": ("dask_client",),
     "run.optimize": ("maximize", "minimize", "optimize"),
     "run.result": ("Result",),
     "run.stopping": ("NearOptimal", "Patience", "Stop", "Target"),

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from innerloop.errors import InputError
-from innerloop.types import Array
+from innerloop.types import Array, Seed
 
 _SHORT = reprlib.Repr()
 _SHORT.maxstring = _SHORT.maxother = 120
@@ -128,11 +128,17 @@ def instance(name: str, value: Any, kind: Any, expected: str) -> None:
         raise InputError(f"{name} must be {expected}, got {shown(value)}")
 
 
-def count(name: str, value: Any) -> int:
-    """`value` as an integer of 1 or more."""
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
-        raise InputError(f"{name} must be an integer of 1 or more, got {value!r}")
+def count(name: str, value: Any, least: int = 1) -> int:
+    """`value` as an integer of 1 or more, or of another `least`."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
+        raise InputError(f"{name} must be an integer of {least} or more, got {value!r}")
     return int(value)
+
+
+def generator(seed: Seed) -> np.random.Generator:
+    """What draws at random from a `seed`: an integer, a generator, or None for a random one."""
+    known = seed is None or isinstance(seed, np.random.Generator)
+    return np.random.default_rng(seed if known else count("seed", seed, 0))
 
 
 def base_draws(name: str, value: ArrayLike, outcomes: int = 1) -> Array:

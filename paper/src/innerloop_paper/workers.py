@@ -11,14 +11,12 @@ from contextlib import contextmanager
 from multiprocessing import active_children, get_context, parent_process
 from typing import TYPE_CHECKING, Any
 
-from innerloop import InputError
+from innerloop import dask_client
 from innerloop_paper.runner import Promise
 
 if TYPE_CHECKING:
     from distributed import Client
 
-# Seconds to wait for a scheduler.
-_PATIENCE = 5.0
 _ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
@@ -91,16 +89,8 @@ def processes(number: int) -> Iterator[Processes]:
 
 @contextmanager
 def cluster(address: str) -> Iterator[Cluster]:
-    """The workers of the Dask scheduler at an address such as tcp://127.0.0.1:8786."""
-    from distributed import Client  # slow to import
-
-    try:
-        client = Client(address, timeout=_PATIENCE)  # type: ignore[no-untyped-call]
-    except (OSError, TimeoutError, ValueError) as error:
-        raise InputError(f"no Dask scheduler answers at {address}") from error
-    with client:
-        if not client.ncores():  # type: ignore[no-untyped-call]
-            raise InputError(f"the Dask scheduler at {address} has no workers")
+    """The workers of the Dask scheduler at an address, as `dask_client` takes it."""
+    with dask_client(address) as client:
         yield Cluster(client)
 
 

@@ -24,7 +24,7 @@ def iid_normal(m: int, q: int, seed: Seed = None) -> Array:
         Draws z, (m, q).
     """
     shape = checks.count("m", m), checks.count("q", q)
-    return np.random.default_rng(seed).standard_normal(shape)
+    return checks.generator(seed).standard_normal(shape)
 
 
 def sobol_normal(m: int, q: int, seed: Seed = None) -> Array:
@@ -41,7 +41,7 @@ def sobol_normal(m: int, q: int, seed: Seed = None) -> Array:
         Draws z, (m, q).
     """
     m, q = checks.count("m", m), checks.count("q", q)
-    return _normal(sobol(m, q, np.random.default_rng(seed)))
+    return _normal(sobol(m, q, checks.generator(seed)))
 
 
 def reflected_sobol_normal(m: int, q: int, generator: np.random.Generator) -> Array:
@@ -92,7 +92,7 @@ class FreshDraws:
         self.shape = checks.count("m", m), checks.count("q", q)
         if checks.count("outcomes", outcomes) > 1:
             self.shape += (outcomes,)
-        self._generator = np.random.default_rng(seed)
+        self._generator = checks.generator(seed)
 
     def __call__(self) -> Array:
         """The next draws z, (m, q), or (m, q, K)."""

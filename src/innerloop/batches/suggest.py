@@ -123,7 +123,7 @@ def suggest(
     )
     posteriors = one_for_each_outcome(posterior, utility)
     q, d = checks.count("q", q), posteriors[0].d
-    generator = np.random.default_rng(seed)
+    generator = checks.generator(seed)
     waiting = np.zeros((0, d)) if pending is None else checks.points("pending", pending, d)
     if isinstance(utility, Utility):
         if utility.holds_best:

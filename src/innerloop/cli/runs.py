@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from innerloop.studies.study import Study
     from innerloop.studies.targets import Function
 
-_DASK = "dask://"
 _ENOUGH = ("target:", "patience:", "near optimal:")
 
 
@@ -41,7 +40,11 @@ def run(
     study: options.Study = STUDY,
     direction: options.Way = None,
     executor: Annotated[
-        str, typer.Option(help="processes, threads or dask://HOST:PORT.", metavar="KIND")
+        str,
+        typer.Option(
+            help="processes, threads, dask://HOST:PORT, tcp://HOST:PORT or a scheduler file.",
+            metavar="KIND",
+        ),
     ] = "processes",
     timeout: Annotated[
         float | None, typer.Option(help="Seconds after which the run ends.", metavar="S")
@@ -170,9 +173,11 @@ def _command(words: list[str], names: tuple[str, ...]) -> Command:
 
 
 def _check_executor(executor: str, trial_timeout: float | None) -> None:
-    if executor not in ("processes", "threads") and not executor.startswith(_DASK):
+    from innerloop.run.dask_client import FORMS, is_address
+
+    if executor not in ("processes", "threads") and not is_address(executor):
         raise typer.BadParameter(
-            f"--executor must be processes, threads or dask://HOST:PORT, got {executor!r}"
+            f"--executor must be processes, threads, {FORMS}, got {executor!r}"
         )
     if executor != "processes" and trial_timeout is not None:
         raise typer.BadParameter("--trial-timeout needs --executor processes, which it can end")
@@ -187,10 +192,10 @@ def _evaluating(
     from innerloop.studies.processes import DaemonThreads, Processes
     from innerloop.studies.targets import load
 
-    if executor.startswith(_DASK):
+    if executor not in ("processes", "threads"):
         from innerloop.studies.cluster import cluster
 
-        with cluster(executor.removeprefix(_DASK), target) as pair:
+        with cluster(executor, target) as pair:
             yield pair
     elif executor == "threads" and not isinstance(target, Command):
         yield load(target), DaemonThreads(parallel)
@@ -225,7 +230,7 @@ def demo(
         run_and_report(study, n, Pace(p), f, workers)
     regret = (study.best().value or 0.0) - hartmann.MINIMUM
     message(f"the smallest value there is: {hartmann.MINIMUM:.6g}; found within {regret:.2g} of it")
-    write(study, "report.html")
+    write([study], "report.html")
 
 
 def _new_name() -> str:

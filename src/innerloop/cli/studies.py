@@ -13,9 +13,9 @@ from innerloop.optimizer.goals import Goals
 from innerloop.space import toml
 from innerloop.space.space import Space
 from innerloop.studies.create import create_study
-from innerloop.studies.study import Study, open_study, studies_in
+from innerloop.studies.study import Study, any_study, open_study, studies_in
 
-__all__ = ["open_study", "opened", "read_space", "studies_in"]
+__all__ = ["any_study", "open_study", "opened", "read_space", "studies_in"]
 
 # Optuna's log repeats what the commands say.
 optuna.logging.set_verbosity(optuna.logging.CRITICAL)

@@ -31,6 +31,7 @@ def ask(
     In CSV there is an empty column for each outcome.
     """
     from innerloop.cli.studies import opened
+    from innerloop.optimizer.rows import with_places
 
     asked = opened(storage, study, space=space, direction=direction, seed=seed)
     for number in asked.bury():
@@ -43,7 +44,8 @@ def ask(
     else:
         # Outcomes are to be filled in.
         empty = dict.fromkeys(asked.goals.names)
-        show([{"id": r.id, "params": _params(asked, r), **empty} for r in records], form)
+        rows = [{"id": r.id, "params": with_places(r.params, asked.space)} for r in records]
+        show([{**row, **empty} for row in rows], form)
 
 
 def tell(
@@ -173,16 +175,10 @@ def _row(study: StudyView, record: Record, form: Format) -> dict[str, Any]:
     if form is not Format.json:
         from innerloop.studies.records import row_of_record
 
-        return {**row_of_record(record, study.goals), "params": _params(study, record)}
+        return row_of_record(record, study.goals, study.space)
     several = ("outcomes", "noise_sds", "feasible", "predictions")
     is_plain = study.goals.is_plain
     return {k: v for k, v in record.to_dict().items() if not (is_plain and k in several)}
-
-
-def _params(study: StudyView, record: Record) -> dict[str, Any]:
-    """Params with a place for those that do not apply, in the order of the space."""
-    names = () if study.space is None else study.space.names
-    return {name: record.params.get(name) for name in (*names, *record.params)}
 
 
 def studies(storage: options.Storage = STORAGE, form: options.Formatted = Format.table) -> None:

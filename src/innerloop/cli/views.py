@@ -9,7 +9,7 @@ from innerloop.errors import InnerLoopError
 from innerloop.optimizer.goals import VALUE
 from innerloop.optimizer.trials import point_of
 from innerloop.studies.records import Record
-from innerloop.studies.study_file import study_file, study_files
+from innerloop.studies.study_file import own_study_file, study_file, study_files
 from innerloop.studies.view import StudyView
 
 
@@ -21,6 +21,16 @@ def view(url: str, name: str) -> StudyView:
     from innerloop.cli.studies import open_study
 
     return open_study(url, name, writing=False)
+
+
+def any_view(url: str, name: str) -> StudyView:
+    """A study to look at, whatever has made it: those of others have the space of their trials."""
+    found = own_study_file(url, name)
+    if found is not None:
+        return found
+    from innerloop.cli.studies import any_study
+
+    return any_study(url, name)
 
 
 def views(url: str) -> Sequence[StudyView]:
@@ -50,7 +60,10 @@ def front_of(study: StudyView) -> str:
     number = len(study.front())
     if not number:
         complete = any(record.state == "complete" for record in study.records())
-        return "no trial is within all limits" if complete else "no trial is complete yet"
+        if complete:
+            return "no trial is within all limits"
+        why = f": {said}" if (said := study.failures()) else ""
+        return f"no trial is complete yet{why}"
     trials = f"a front of {number} trial{'s' if number > 1 else ''}"
     if len(study.goals.objectives) == 1:
         return trials

@@ -80,15 +80,14 @@ class Growth(NamedTuple):
     reference: Array
 
 
-def growth(optimizer: Optimizer) -> Growth:
+def growth(goals: Goals, trials: Sequence[Trial]) -> Growth:
     """How the front of several objectives has grown, trial by trial.
 
     The reference is the one of `Optimizer.hypervolume` now, so that volumes can be compared.
     """
-    goals, trials = optimizer.goals, optimizer.trials
     complete = [trial for trial in trials if trial.state == "complete"]
     with np.errstate(over="ignore", invalid="ignore"):
-        reference = goals.reference_of(goals.wanted(optimizer.front), goals.wanted(complete))
+        reference = goals.reference_of(goals.wanted(goals.front(trials)), goals.wanted(complete))
         boxes, total, volumes = above(reference)[None], 0.0, []
         for trial, point in zip(complete, goals.wanted(complete), strict=True):
             if trial.outside is None and goals.feasible(trial, trials):

@@ -118,8 +118,8 @@ class InnerLoopSampler(BaseSampler):
         constraints_func: Callable[[FrozenTrial], Sequence[float]] | None = None,
         goals: Goals | None = None,
     ) -> None:
-        if n_startup_trials not in (None, 0):
-            checks.count("n_startup_trials", n_startup_trials)
+        if n_startup_trials is not None:
+            checks.count("n_startup_trials", n_startup_trials, 0)
         if independent_sampler is not None:
             checks.instance(
                 "independent_sampler", independent_sampler, BaseSampler, "a sampler of Optuna"

@@ -12,6 +12,7 @@ import numpy as np
 from innerloop import checks
 from innerloop.acquisition.boxes import non_dominated, volume
 from innerloop.errors import InputError
+from innerloop.space.quotes import QUOTED, unquoted
 from innerloop.types import Array
 
 #: The name of the objective, where there is one and it has none.
@@ -19,8 +20,9 @@ VALUE = "value"
 DIRECTIONS = {"minimize": -1.0, "maximize": 1.0}
 _NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 _BOUND = rf"(?:(?P<factor>{_NUMBER})\s*\*\s*)?trial\s+(?P<trial>\d+)|(?P<number>{_NUMBER})"
-_NAME_FIRST = re.compile(rf"\s*(?P<name>.+?)\s*(?P<sign><=|>=)\s*(?:{_BOUND})\s*\Z")
-_BOUND_FIRST = re.compile(rf"\s*(?:{_BOUND})\s*(?P<sign><=|>=)\s*(?P<name>.+?)\s*\Z")
+_NAME = rf"(?P<name>{QUOTED}|.+?)"
+_NAME_FIRST = re.compile(rf"\s*{_NAME}\s*(?P<sign><=|>=)\s*(?:{_BOUND})\s*\Z")
+_BOUND_FIRST = re.compile(rf"\s*(?:{_BOUND})\s*(?P<sign><=|>=)\s*{_NAME}\s*\Z")
 
 
 class Told(Protocol):
@@ -74,7 +76,8 @@ class OutcomeConstraint:
         at_most = (found["sign"] == "<=") == (first is not None)
         trial = None if found["trial"] is None else int(found["trial"])
         bound = float(found["number"] or found["factor"] or 1.0)
-        return OutcomeConstraint(found["name"], 1.0 if at_most else -1.0, bound, trial, text)
+        name = unquoted(found["name"])
+        return OutcomeConstraint(name, 1.0 if at_most else -1.0, bound, trial, text)
 
     def limit(self, trials: Sequence[Told]) -> float | None:
         """The bound as a number; None as long as the trial it is relative to has no value."""

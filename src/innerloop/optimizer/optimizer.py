@@ -29,6 +29,7 @@ from innerloop.optimizer.learn import Kinds, learn
 from innerloop.optimizer.learned import Learned
 from innerloop.optimizer.models import OneOutcome, SeveralOutcomes
 from innerloop.optimizer.propose import designed, propose
+from innerloop.optimizer.reasons import why_none
 from innerloop.optimizer.regret import regrets
 from innerloop.optimizer.results import Results
 from innerloop.optimizer.rows import frame_of, rows_of
@@ -141,7 +142,9 @@ class Optimizer(History):
         """
         complete = self._complete()
         if not complete:
-            raise InputError("there is no best trial: none has been told a value yet")
+            failed = [t.error for t in self._trials if t.state in ("failed", "expired")]
+            why = why_none(failed, len(self._trials)) or "none has been told a value yet"
+            raise InputError(f"there is no best trial: {why}")
         if all(trial.outside is not None for trial in complete):
             raise InputError("there is no best trial: none that was told a value is in the space")
         if self.goals.is_plain:
@@ -365,7 +368,7 @@ class Optimizer(History):
         Returns:
             A `DataFrame` of that library.
         """
-        rows = rows_of(self._trials, self.goals, self._changes)
+        rows = rows_of(self._trials, self.goals, self._changes, self.space)
         return frame_of(rows, self.goals, self.space, library)
 
     @locked

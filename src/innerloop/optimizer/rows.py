@@ -40,9 +40,10 @@ def row_of(
     noise_sds: Mapping[str, float],
     feasible: bool | None,
     params: Mapping[str, Any],
+    space: Space | None,
     **rest: Any,
 ) -> dict[str, Any]:
-    """A trial as a row, in which noise and params are mappings.
+    """A trial as a row, in which noise and params are mappings, with places for all parameters.
 
     Args:
         id: its number.
@@ -52,6 +53,7 @@ def row_of(
         noise_sds: standard deviations of the noise in them; those of none leave no column.
         feasible: whether all limits are met, if there are any.
         params: values by name.
+        space: that of the params, if it is known.
         rest: what follows them.
 
     Returns:
@@ -65,11 +67,25 @@ def row_of(
         row["noise_sd"] = {n: noise_sds[n] for n in goals.names if n in noise_sds}
     elif noise_sds:
         row["noise_sd"] = noise_sds.get(goals.names[0])
-    return {**row, "params": dict(params), **rest}
+    return {**row, "params": with_places(params, space), **rest}
+
+
+def with_places(params: Mapping[str, Any], space: Space | None) -> dict[str, Any]:
+    """Params with a place for those that do not apply, in the order of their space.
+
+    Args:
+        params: values by name.
+        space: theirs, if it is known.
+
+    Returns:
+        Values by name, None of what does not apply.
+    """
+    names = () if space is None else space.names
+    return {name: params.get(name) for name in (*names, *params)}
 
 
 def rows_of(
-    trials: Sequence[Trial], goals: Goals, changes: Sequence[Change]
+    trials: Sequence[Trial], goals: Goals, changes: Sequence[Change], space: Space
 ) -> list[dict[str, Any]]:
     """Trials of an optimizer as rows.
 
@@ -77,6 +93,7 @@ def rows_of(
         trials: all of them.
         goals: what is wanted of their outcomes.
         changes: of what was on record.
+        space: that of their params.
 
     Returns:
         A row for each.
@@ -99,6 +116,7 @@ def rows_of(
                 noise_sds=noise,
                 feasible=goals.feasible(trial, trials) if is_told else None,
                 params=trial.params,
+                space=space,
                 started=_moment(trial.asked),
                 finished=_moment(trial.told),
                 error=trial.error,
@@ -160,5 +178,10 @@ def _values_of(parameter: Any) -> Sequence[Any]:
 
 
 def _moment(seconds: float | None) -> datetime.datetime | None:
-    """A time since the epoch as a date."""
-    return None if seconds is None else datetime.datetime.fromtimestamp(seconds, datetime.UTC)
+    """A time since the epoch as a date; None where no calendar has it."""
+    if seconds is None:
+        return None
+    try:
+        return datetime.datetime.fromtimestamp(seconds, datetime.UTC)
+    except (OverflowError, ValueError, OSError):
+        return None

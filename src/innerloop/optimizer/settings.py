@@ -62,9 +62,9 @@ class Settings:
             raise InputError(
                 "several outcomes have acquisition functions of their own: leave out acquisition"
             )
-        if isinstance(self.seed, bool) or not isinstance(self.seed, int) or self.seed < 0:
-            raise InputError(f"seed must be an integer of 0 or more, got {self.seed!r}")
-        checks.count("initial", self.initial)
+        # As plain integers, which files can hold.
+        object.__setattr__(self, "seed", checks.count("seed", self.seed, 0))
+        object.__setattr__(self, "initial", checks.count("initial", self.initial))
         for name in ("seconds", "expire"):
             if getattr(self, name) is not None:
                 checks.positive_scalar(name, getattr(self, name))

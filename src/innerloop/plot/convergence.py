@@ -90,7 +90,7 @@ def _values(ax: Axes, optimizer: Optimizer, name: str) -> None:
 
 def _grown(ax: Axes, optimizer: Optimizer) -> None:
     """The hypervolume after each complete trial."""
-    grown = growth(optimizer)
+    grown = growth(optimizer.goals, optimizer.trials)
     ax.step(grown.ids, grown.volumes, where="post", color="C1", label="hypervolume")
     ax.set_ylabel("hypervolume")
 

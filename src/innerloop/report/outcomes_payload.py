@@ -11,8 +11,8 @@ from innerloop.insight.model import FittedModel
 from innerloop.insight.outcomes import OutcomesModel, growth
 from innerloop.insight.slices import Line, Plane, line_along, planes
 from innerloop.optimizer.trials import Trial
-from innerloop.report.numbers import compact, finite, rounded
-from innerloop.report.payload import place, place_in, short
+from innerloop.report.numbers import compact, finite
+from innerloop.report.payload import offsets_of, place, place_in, short
 from innerloop.report.subject import Subject
 from innerloop.types import Array
 
@@ -54,7 +54,7 @@ def _outcome(subject: Subject, name: str) -> dict[str, Any]:
 def _growth(subject: Subject) -> dict[str, Any] | None:
     if len(subject.goals.objectives) < 2 or not subject.complete():
         return None
-    grown, shown = growth(subject.optimizer), {trial.id for trial in subject.shown}
+    grown, shown = growth(subject.goals, subject.trials), {trial.id for trial in subject.shown}
     pairs = zip(grown.ids, grown.volumes.tolist(), strict=True)
     kept = [(id, finite(volume)) for id, volume in pairs if id in shown]
     return {"ids": [id for id, _ in kept], "volumes": [volume for _, volume in kept]}
@@ -76,7 +76,7 @@ def _next(subject: Subject, trial: Trial) -> dict[str, Any]:
 
 def _model(subject: Subject, known: OutcomesModel) -> dict[str, Any]:
     numbers = {name: k for k, name in enumerate(subject.varied)}
-    complete = [t for t in subject.copy.optimizer.trials if t.state == "complete"]
+    complete = [t for t in subject.learner.trials if t.state == "complete"]
     X = known.first.space.encode_all([trial.params for trial in complete])
     shown = known.first.applying(known.ordered)
     lines = [line_along(known.first, name) for name in shown]
@@ -84,8 +84,8 @@ def _model(subject: Subject, known: OutcomesModel) -> dict[str, Any]:
     drawn = _Drawn(subject, numbers, lines, maps)
     return {
         "order": [numbers[name] for name in known.ordered],
-        "shown": [subject.copy.kept[trial.id] for trial in complete],
-        "center": subject.copy.kept[known.first.best.id],
+        "shown": [subject.learned_from[trial.id] for trial in complete],
+        "center": subject.learned_from[known.first.best.id],
         "views": [drawn.outcome(model, X) for model in known.models.values()],
         "within": drawn.chance(known.feasible) if subject.has_limits else None,
     }
@@ -111,7 +111,7 @@ class _Drawn:
             "importance": [[self._numbers[name], round(share, 5)] for name, share in shares],
             "slices": slices,
             "maps": [self._over(plane, model.expected(plane.X).mean) for plane in self._maps],
-            "offsets": [[rounded(s, 2) for s in squares[n].tolist()] for n in self._varied],
+            "offsets": offsets_of(squares, self._varied),
         }
 
     def chance(self, feasible: Callable[[Array], Array]) -> dict[str, Any]:

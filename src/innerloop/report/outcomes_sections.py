@@ -38,10 +38,10 @@ def sections_of_outcomes(subject: Subject) -> list[_Section]:
     elif subject.trials:
         found.append(_progress(subject))
     if subject.outcomes is not None:
-        if len(subject.varied) > 1:
+        if subject.modelled > 1:
             found += [_importance()]
         found.append(_effects(subject))
-        found += [_map(subject)] if len(subject.varied) > 1 else []
+        found += [_map(subject)] if subject.modelled > 1 else []
     if subject.next_trials:
         found.append(_next(subject))
     return found
@@ -92,7 +92,7 @@ def _front(subject: Subject) -> _Section:
 
 
 def _hypervolume(subject: Subject) -> list[_Section]:
-    grown = growth(subject.optimizer)
+    grown = growth(subject.goals, subject.trials)
     if not subject.front or not isfinite(grown.volumes[-1]):
         return []
     worst = zip(subject.goals.objectives, grown.reference.tolist(), strict=True)
@@ -128,7 +128,7 @@ def _center(subject: Subject) -> str:
     """The trial that slices and maps go through, in words."""
     if subject.outcomes is None:
         return ""
-    number_ = subject.copy.kept[subject.outcomes.first.best.id]
+    number_ = subject.learned_from[subject.outcomes.first.best.id]
     if not subject.front:
         return f"trial {number_}, the likeliest to be within all limits"
     if len(subject.goals.objectives) == 1:
@@ -137,7 +137,7 @@ def _center(subject: Subject) -> str:
 
 
 def _effects(subject: Subject) -> _Section:
-    only = len(subject.varied) == 1
+    only = subject.modelled == 1
     words = ["What the model of an outcome expects "]
     words[0] += (
         "along the parameter. "
@@ -158,9 +158,9 @@ def _effects(subject: Subject) -> _Section:
             "A further choice is the chance that a trial there is within all limits, as the "
             "models see it."
         )
-    if subject.optimizer.space.branches.needs:
+    if subject.is_conditional:
         words.append(LEFT_OUT)
-    if subject.optimizer.space.constraints:
+    if subject.constraints:
         words.append("Lines end where the constraints do not allow more.")
     if subject.is_tied:
         words.append(TIED)
@@ -172,7 +172,7 @@ def _map(subject: Subject) -> _Section:
         f"The models over two parameters, the others as in {_center(subject)}. Marks lie at their "
         "values of these two parameters and may differ in the others."
     ]
-    if subject.optimizer.space.constraints:
+    if subject.constraints:
         words.append("Nothing is drawn where the constraints do not allow a trial.")
     if subject.is_tied:
         words.append(TIED)
@@ -180,7 +180,9 @@ def _map(subject: Subject) -> _Section:
 
 
 def _next(subject: Subject) -> _Section:
-    words = "What would be asked now"
+    words = (
+        "What innerloop would ask now" if subject.case.is_inferred else "What would be asked now"
+    )
     if subject.outcomes is not None:
         words += (
             ", and what the models expect there of each outcome, with the range that holds the "
@@ -188,6 +190,6 @@ def _next(subject: Subject) -> _Section:
         )
         if subject.has_limits:
             words += "; and the chance to be within all limits"
-            if subject.optimizer.chance is not None:
+            if subject.learner.chance is not None:
                 words += ", if they do not fail"
     return "next", "Next points", (f"{words}.",)

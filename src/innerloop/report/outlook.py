@@ -29,15 +29,17 @@ def outlook(subject: Subject) -> list[str]:
         return [f"There is no model of the results: {subject.trouble}."]
     if not subject.trials:
         return ["Nothing has been tried yet."]
+    if subject.copy is None and subject.complete():
+        return ["No parameter varies, so there is nothing to learn about."]
     if subject.model is None and subject.outcomes is None:
         return ["No trial has given a value yet, so there is nothing to learn from."]
-    if subject.optimizer.exhausted:
+    if subject.exhausted:
         return ["Every combination of values has been tried or is being tried."]
     if not subject.next_trials:
         return []
     if any((t.prediction or t.predictions) is None for t in subject.next_trials):
         return [
-            f"With {_count(subject.copy.used, 'result')} it is too early to say what is left to "
+            f"With {_count(subject.used, 'result')} it is too early to say what is left to "
             "gain: the next points are still spread evenly, to learn where good values are."
         ]
     if subject.model is not None:
@@ -64,7 +66,7 @@ def _aims(subject: Subject, known: OutcomesModel) -> list[str]:
         sentences.append(f"The chance to be within all limits is {said} there.")
     sentences.append(
         f"This is the view of models, one for each outcome, that have seen "
-        f"{_count(subject.copy.used, 'result')}; they may be surprised where nothing has been "
+        f"{_count(subject.used, 'result')}; they may be surprised where nothing has been "
         "tried."
     )
     return sentences
@@ -74,7 +76,7 @@ def _expectation(subject: Subject, model: FittedModel) -> list[str]:
     X = model.space.encode_all([trial.params for trial in subject.next_trials])
     chances, certificate = model.chance(X), subject.next_trials[0].certificate
     points = _points(len(X))
-    by_certificate = subject.copy.optimizer.acquisition == "ei" and certificate is not None
+    by_certificate = subject.learner.acquisition == "ei" and certificate is not None
     if by_certificate and certificate is not None:
         gain = certificate.value * model.unit
     else:
@@ -95,14 +97,14 @@ def _expectation(subject: Subject, model: FittedModel) -> list[str]:
             sentences.append(
                 f"No other {len(X)} points could be expected to gain more than {bound}, {_CAVEAT}."
             )
-    distance = distance_to_optimum(subject.copy.optimizer, _RISK)
+    distance = distance_to_optimum(subject.learner, _RISK)
     if math.isfinite(distance):
         sentences.append(
             f"With a chance of {percent(1.0 - _RISK)} the best value is within "
             f"{number(distance, 2)} of the best there is."
         )
     sentences.append(
-        f"This is the view of a model that has seen {_count(subject.copy.used, 'result')}; "
+        f"This is the view of a model that has seen {_count(subject.used, 'result')}; "
         "it may be surprised where nothing has been tried."
     )
     return sentences

@@ -1,34 +1,20 @@
-"""The page itself: text that is escaped, a style, a script, and data for it.
-
-Nothing that comes from a study is ever markup. Text in the page is escaped; data are JSON in which
-no `<` occurs, and the script writes them as text; and the page forbids itself, by a policy that
-browsers enforce, every script and style but its own and every access to a network.
-"""
+"""The page about one optimizer or study: its summary, its sections, and what is searched."""
 
 from __future__ import annotations
 
-import base64
-import hashlib
-import html
-import json
-import time
-from functools import cache
-from importlib.resources import files
-from string import Template
 from typing import Any
 
-import innerloop
+from innerloop.report.document import document, items, text
 from innerloop.report.numbers import digits_for, duration, moment, number
 from innerloop.report.outcomes_payload import outcomes_payload
 from innerloop.report.outcomes_sections import aims, limit_of, others
 from innerloop.report.outlook import outlook
 from innerloop.report.payload import label, payload
-from innerloop.report.sections import Section, sections
+from innerloop.report.sections import sections
 from innerloop.report.subject import Subject
 from innerloop.space.parameters import Choice, Integer, Parameter, Real
 from innerloop.space.when import When
 
-_STYLES = ("page.css", "controls.css", "figures.css", "tables.css", "media.css")
 _SCRIPTS = (
     "text.js",
     "scales.js",
@@ -43,39 +29,38 @@ _SCRIPTS = (
     "map.js",
     "parallel.js",
     "batches.js",
+    "timeline.js",
     "tables.js",
     "front.js",
     "outcomes.js",
+    "taking.js",
     "main.js",
 )
+_NOTHING = 1e-6
 _WORDS = {
     "complete": "complete",
     "failed": "failed",
     "expired": "given up",
     "cancelled": "cancelled",
     "forgotten": "forgotten",
+    "pruned": "pruned",
     "pending": "running",
+    "waiting": "waiting",
+    "outside": "outside the space",
 }
 
 
-def page(subject: Subject, title: str) -> str:
-    """The whole page."""
-    style = "\n".join(_asset(name) for name in _STYLES)
-    script = "\n".join(_asset(name) for name in _SCRIPTS)
-    script = f'(() => {{\n"use strict";\n{script}\n}})();'
-    shown = sections(subject)
-    return Template(_asset("page.html")).substitute(
-        policy=_policy([_asset("theme.js"), script], style),
-        style=style,
-        theme=_asset("theme.js"),
-        script=script,
-        data=_json(_data(subject)),
-        title=text(title),
-        about=text(_about(subject)),
+def page(subject: Subject, title: str, reload: float | None = None) -> str:
+    """The whole page. reload: seconds after which it is loaded anew, again and again."""
+    return document(
+        title=title,
+        about=_about(subject),
         summary=_summary(subject),
-        links="".join(f'<a href="#{s.name}">{text(s.heading)}</a>' for s in shown),
-        sections="\n".join([*map(_section, shown), _space(subject)]),
-        footer=text(f"innerloop {innerloop.__version__}, {moment(time.time())}"),
+        sections=sections(subject),
+        ending=_space(subject),
+        scripts=_SCRIPTS,
+        data=_data(subject),
+        reload=reload,
     )
 
 
@@ -85,56 +70,19 @@ def _data(subject: Subject) -> dict[str, Any]:
     return shown if subject.goals.is_plain else {**shown, **outcomes_payload(subject)}
 
 
-def text(value: str) -> str:
-    """`value` as text of a page, whatever it contains."""
-    # Halves of pairs cannot be encoded, and a null character cannot be in a page.
-    whole = value.encode("utf-8", "replace").decode("utf-8").replace("\0", "\ufffd")
-    return html.escape(whole)
-
-
-def _json(data: dict[str, Any]) -> str:
-    """JSON that can stand inside a script element."""
-    encoded = json.dumps(data, separators=(",", ":"), allow_nan=False)
-    return encoded.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
-
-
-@cache
-def _asset(name: str) -> str:
-    return (files("innerloop.report") / "assets" / name).read_text(encoding="utf-8").strip()
-
-
-def _policy(scripts: list[str], style: str) -> str:
-    allowed = " ".join(f"'sha256-{_hash(script)}'" for script in scripts)
-    return (
-        f"default-src 'none'; script-src {allowed}; style-src 'sha256-{_hash(style)}'; "
-        "img-src data:; base-uri 'none'; form-action 'none'"
-    )
-
-
-def _hash(content: str) -> str:
-    return base64.b64encode(hashlib.sha256(content.encode("utf-8")).digest()).decode("ascii")
-
-
-def _section(section: Section) -> str:
-    words = "".join(f"<p>{text(sentence)}</p>" for sentence in section.words)
-    return (
-        f'<section id="{section.name}"><h2>{text(section.heading)}</h2>'
-        f'{words}<div class="content"></div></section>'
-    )
-
-
 def _space(subject: Subject) -> str:
     """What is searched: parameters, their ranges, and constraints."""
     rows = [(name, _range(p) + _where(p)) for name, p in subject.varied.items()]
     rows += [(name, f"fixed at {_plain(value)}") for name, value in subject.fixed.items()]
-    rows += [("constraint", each) for each in subject.optimizer.space.texts]
+    rows += [("constraint", each) for each in subject.constraints]
     if not subject.goals.is_plain:
         rows += [(f"objective {n}", way) for n, way in subject.goals.objectives.items()]
         rows += [
             (f"outcome {each.name}", limit_of(each, subject)) for each in subject.goals.constraints
         ]
-    items = "".join(f"<div><dt>{text(k)}</dt><dd>{text(v)}</dd></div>" for k, v in rows)
-    return f'<section id="space"><h2>What is searched</h2><dl class="space">{items}</dl></section>'
+    if not rows:
+        return ""
+    return f'<section id="space"><h2>What is searched</h2>{items(rows, "space")}</section>'
 
 
 def _where(parameter: Parameter) -> str:
@@ -166,13 +114,36 @@ def _about(subject: Subject) -> str:
 def _summary(subject: Subject) -> str:
     parts = [_best(subject), _facts(subject)]
     parts.append(_outlook(outlook(subject)))
-    if (subject.model or subject.outcomes) and subject.copy.used < subject.copy.results:
-        parts.append(
-            f'<p class="note">The model on this page has learned from {subject.copy.used} of the '
-            f"{subject.copy.results} results: the best ones and a random choice of the others."
-            f"{' Progress, times and tables show all of them.' if subject.shows_all else ''}</p>"
-        )
+    notes = _notes(subject)
+    if notes:
+        parts.append(f'<p class="note">{text(" ".join(notes))}</p>')
     return "".join(parts)
+
+
+def _notes(subject: Subject) -> list[str]:
+    """What there is to know of how the model has come about."""
+    notes, counts = list[str](), subject.counts()
+    if (subject.model or subject.outcomes) and subject.used < subject.results:
+        notes.append(
+            f"The model on this page has learned from {subject.used} of the {subject.results} "
+            "results: the best ones and a random choice of the others."
+        )
+        if subject.shows_all:
+            notes.append("Progress, times and tables show all of them.")
+    if subject.case.is_inferred and subject.varied:
+        notes.append(
+            "Parameters and their ranges are those of the trials; where ranges have changed, the "
+            "widest. The model is innerloop's, whatever has chosen the trials."
+        )
+    if subject.case.lacks:
+        notes.append(
+            "Not all trials have the same parameters: the model is of those "
+            f"{len(subject.case.numbers)} that have the parameters of the best one, or of most on "
+            "the front."
+        )
+    if counts.get("pruned"):
+        notes.append("It learns nothing from trials that were pruned.")
+    return notes
 
 
 def _outlook(sentences: list[str]) -> str:
@@ -203,17 +174,20 @@ def _best(subject: Subject) -> str:
         )
     if not subject.goals.is_plain:
         words += f"; the best within all limits, with {others(subject, best)}"
-    params = {**{n: best.params[n] for n in subject.varied if n in best.params}, **subject.fixed}
+    params = [
+        (name, value, text(_shown(subject, name, value)))
+        for name, value in subject.params_of(best).items()
+    ]
     entries = "".join(
-        f'<div><dt>{text(name)}</dt><dd title="{text(label(value))}">{text(_plain(value))}'
+        f'<div><dt>{text(name)}</dt><dd title="{text(label(value))}">{shown}'
         f"{'<small>fixed</small>' if name in subject.fixed else ''}</dd></div>"
-        for name, value in params.items()
+        for name, value, shown in params
     )
     return (
         f'<div class="best"><p class="label">{text(_name_of_best(subject))}</p>'
         f'<p class="value" title="{best.value!r}">{text(number(best.value, digits))}</p>'
         f'<p class="label">{text(words)}</p></div>'
-        f'<dl class="params">{entries}</dl>'
+        + (f'<dl class="params">{entries}</dl>' if entries else "")
     )
 
 
@@ -253,6 +227,14 @@ def _nothing(what: str) -> str:
     )
 
 
+def _shown(subject: Subject, name: str, value: Any) -> str:
+    """A value of a parameter; 0 in place of what is nothing beside its range."""
+    kind = subject.varied.get(name)
+    if isinstance(kind, Real) and not kind.log and abs(value) < _NOTHING * (kind.high - kind.low):
+        return "0"
+    return _plain(value)
+
+
 def _plain(value: Any) -> str:
     return number(value, 6) if isinstance(value, float) else label(value)
 
@@ -270,5 +252,4 @@ def _facts(subject: Subject) -> str:
         if told:
             facts.append(("last result", moment(max(told))))
             facts.append(("in all", duration(max(told) - min(times))))
-    items = "".join(f"<div><dt>{text(k)}</dt><dd>{text(v)}</dd></div>" for k, v in facts)
-    return f'<dl class="facts">{items}</dl>'
+    return items(facts, "facts")

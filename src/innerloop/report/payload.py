@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import base64
+import json
+import zlib
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from innerloop.insight.model import FittedModel
 from innerloop.insight.slices import Map, Slice, maps, slices
-from innerloop.optimizer.trials import STATES, Trial
+from innerloop.optimizer.reasons import last_line
+from innerloop.optimizer.trials import Trial
+from innerloop.report.case import SHOWN_STATES
 from innerloop.report.numbers import compact, finite, rounded
 from innerloop.report.subject import Subject, thinned
 from innerloop.space.parameters import Choice, Integer, Parameter, Real
+from innerloop.types import Array
 
 # Errors are cut to their ends; of more than so many different ones only the last lines are kept.
 _LONGEST_ERROR, _LONGEST_LINE, _MOST_ERRORS = 6000, 300, 200
@@ -36,9 +42,34 @@ def payload(subject: Subject) -> dict[str, Any]:
             [b.first, b.size, b.certificate.fraction, b.certificate.seconds]
             for b in thinned(subject.batches(), _MOST_BATCHES)
         ],
+        "workers": _workers(subject),
+        "foreign": subject.case.is_inferred,
+        "copies": _copies(subject),
+        "csv": base64.b64encode(
+            zlib.compress(subject.case.csv.encode("utf-8", "replace"))
+        ).decode(),
+        "file": "trials.csv",
         "next": [_next(subject, trial) for trial in subject.next_trials],
         "model": None if subject.model is None else _model(subject, subject.model),
     }
+
+
+def _workers(subject: Subject) -> list[str]:
+    """All who ran trials, the first one first."""
+    return list(dict.fromkeys(subject.case.workers.values()))
+
+
+def _copies(subject: Subject) -> dict[str, str] | None:
+    """The parameters of the best trial, or of those on the front, to be pasted elsewhere."""
+    several = len(subject.goals.objectives) > 1
+    best = subject.best
+    taken: Any = None if best is None else subject.params_of(best)
+    if several:
+        taken = [
+            {"trial": trial.id, "params": subject.params_of(trial), "outcomes": trial.outcomes}
+            for trial in subject.front
+        ]
+    return {"json": json.dumps(taken), "python": repr(taken)} if taken else None
 
 
 def label(value: Any) -> str:
@@ -60,9 +91,9 @@ def _axis(name: str, parameter: Real | Integer | Choice) -> dict[str, Any]:
 
 
 def place(parameter: Parameter, value: Any) -> Any:
-    """A value as the script takes it: a number, or which of the categories it is."""
+    """A value as the script takes it: a number, or which of the categories it is; None if none."""
     if isinstance(parameter, Choice):
-        return parameter.values.index(value)
+        return parameter.values.index(value) if value in parameter.values else None
     return rounded(value, 8) if isinstance(value, float) else value
 
 
@@ -75,14 +106,16 @@ def _columns(subject: Subject, errors: _Errors) -> dict[str, list[Any]]:
     """Trials, one list for each of their properties; times in seconds since the first one."""
     trials, start = subject.shown, min(subject.times(), default=0.0)
     predictions = [trial.prediction for trial in trials]
+    worker = {name: k for k, name in enumerate(_workers(subject))}
     return {
-        "state": [STATES.index(trial.state) for trial in trials],
+        "state": [SHOWN_STATES.index(trial.state) for trial in trials],
         "value": [trial.value for trial in trials],
         "asked": _since(start, (trial.asked for trial in trials)),
         "told": _since(start, (trial.told for trial in trials)),
         "mean": [None if p is None else short(p.mean) for p in predictions],
         "sd": [None if p is None else short(p.sd) for p in predictions],
         "error": [errors.number(trial) for trial in trials],
+        "worker": [worker.get(subject.case.workers.get(trial.id, "")) for trial in trials],
         "params": [
             [place_in(trial, name, parameter) for trial in trials]
             for name, parameter in subject.varied.items()
@@ -113,10 +146,10 @@ class _Errors:
         text = (trial.error or "").strip()
         if text not in self._numbers:
             self._numbers[text] = len(self.entries)
-            last = text.splitlines()[-1].strip() if text else "no reason given"
+            last = last_line(text)
             ending = last if len(last) <= _LONGEST_LINE else last[:_LONGEST_LINE] + "…"
             full = text if len(text) <= _LONGEST_ERROR else "…" + text[-_LONGEST_ERROR:]
-            told = ending != text and len(self.entries) < _MOST_ERRORS
+            told = ending != text != "" and len(self.entries) < _MOST_ERRORS
             self.entries.append([ending, full] if told else [ending])
         return self._numbers[text]
 
@@ -135,7 +168,7 @@ def _next(subject: Subject, trial: Trial) -> dict[str, Any]:
 
 def _model(subject: Subject, model: FittedModel) -> dict[str, Any]:
     numbers = {name: k for k, name in enumerate(subject.varied)}
-    complete = [t for t in subject.copy.optimizer.trials if t.state == "complete"]
+    complete = [t for t in subject.learner.trials if t.state == "complete"]
     drawn = maps(model)
     squares = model.offsets(model.space.encode_all([trial.params for trial in complete]))
     return {
@@ -145,9 +178,14 @@ def _model(subject: Subject, model: FittedModel) -> dict[str, Any]:
         "maps": [_map(numbers, each) for each in drawn],
         "promise": _promise(subject, model),
         # Which trials are shown as dots, and how far from the best point along each parameter.
-        "shown": [subject.copy.kept[trial.id] for trial in complete],
-        "offsets": [[rounded(s, 2) for s in squares[name].tolist()] for name in subject.varied],
+        "shown": [subject.learned_from[trial.id] for trial in complete],
+        "offsets": offsets_of(squares, subject.varied),
     }
+
+
+def offsets_of(squares: Mapping[str, Array], names: Iterable[str]) -> list[list[float]]:
+    """Squared distances (n,) by parameter; none for those that the model does not have."""
+    return [[rounded(s, 2) for s in squares[n].tolist()] if n in squares else [] for n in names]
 
 
 def _promise(subject: Subject, model: FittedModel) -> float:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
+from innerloop.report.document import Section
 from innerloop.report.outcomes_sections import (
     LEFT_OUT,
     MATTERS,
@@ -14,29 +13,23 @@ from innerloop.report.outcomes_sections import (
 from innerloop.report.subject import Subject
 
 
-class Section(NamedTuple):
-    """A part of the page; the script draws into the element of that name."""
-
-    name: str
-    heading: str
-    words: tuple[str, ...]
-
-
 def sections(subject: Subject) -> list[Section]:
     """The sections there is something to show in."""
     if subject.goals.is_plain:
         found = [_convergence(subject)] if subject.trials else []
         if subject.model is not None:
-            found += [_importance()] if len(subject.varied) > 1 else []
+            found += [_importance()] if subject.modelled > 1 else []
             found += [_effects(subject), _map(subject)]
         if subject.next_trials:
             found.append(_next(subject))
-        if subject.best is not None:
-            found.append(_parallel())
+        if subject.best is not None and subject.varied:
+            found.append(_parallel(subject))
     else:
         found = [Section(*each) for each in sections_of_outcomes(subject)]
     if subject.batches():
         found.append(_certificates())
+    if any(trial.asked is not None for trial in subject.trials):
+        found.append(_timeline(subject))
     if subject.batches() or any(trial.asked and trial.told for trial in subject.trials):
         found.append(_timings())
     if any(trial.state in ("failed", "expired") for trial in subject.trials):
@@ -83,7 +76,7 @@ def _importance() -> Section:
 
 
 def _effects(subject: Subject) -> Section:
-    if len(subject.varied) == 1:
+    if subject.modelled == 1:
         only = "What the model expects along the parameter: the line is the expected value, and the"
         only += " band is where the true value lies with a probability of about 95 %, noise aside"
         only += " (two standard deviations of the model). " + OFTEN_NARROW
@@ -95,9 +88,9 @@ def _effects(subject: Subject) -> Section:
         f"deviations of the model). {OFTEN_NARROW} Dots are trials: they differ from the slice in "
         "the other parameters, the fainter the more, so they need not lie on the line.",
     ]
-    if subject.optimizer.space.branches.needs:
+    if subject.is_conditional:
         words.append(LEFT_OUT)
-    if subject.optimizer.space.constraints:
+    if subject.constraints:
         words.append("Lines end where the constraints do not allow more.")
     if subject.is_tied:
         words.append(TIED)
@@ -105,7 +98,7 @@ def _effects(subject: Subject) -> Section:
 
 
 def _map(subject: Subject) -> Section:
-    if len(subject.varied) == 1:
+    if subject.modelled == 1:
         return Section(
             "map",
             "Where improvement is expected",
@@ -122,9 +115,9 @@ def _map(subject: Subject) -> Section:
     ]
     if subject.model is not None and subject.model.success is not None:
         words.append("Trials that are likely to fail are likely to bring nothing.")
-    if subject.optimizer.pending:
+    if any(trial.state == "pending" for trial in subject.trials):
         words.append("Trials that are still running count as if their results were known.")
-    if subject.optimizer.space.constraints:
+    if subject.constraints:
         words.append("Nothing is drawn where the constraints do not allow a trial.")
     if subject.is_tied:
         words.append(TIED)
@@ -132,25 +125,29 @@ def _map(subject: Subject) -> Section:
 
 
 def _next(subject: Subject) -> Section:
-    words = "What would be asked now"
+    words = (
+        "What innerloop would ask now" if subject.case.is_inferred else "What would be asked now"
+    )
     if subject.model is not None:
         words += (
             ", what the model expects there, with the range that holds the true value with a "
             "probability of about 95 %, and the chance that it succeeds and is better than the "
             "best so far"
         )
-    return Section("next", "Next points", (f"{words}.",))
+    further = []
+    if subject.case.is_inferred:
+        further.append("They can be given to Optuna with enqueue_trial.")
+    return Section("next", "Next points", (f"{words}.", *further))
 
 
-def _parallel() -> Section:
-    return Section(
-        "parallel",
-        "All trials at once",
-        (
-            "Each line is a trial that passes through the values of its parameters and ends at "
-            "its own value. Strong colours are good values: where they gather, good values are.",
-        ),
+def _parallel(subject: Subject) -> Section:
+    words = (
+        "Each line is a trial that passes through the values of its parameters and ends at "
+        "its own value. Strong colours are good values: where they gather, good values are."
     )
+    if subject.is_conditional or subject.case.lacks:
+        words += " Lines have gaps where a trial lacks a parameter."
+    return Section("parallel", "All trials at once", (words,))
 
 
 def _certificates() -> Section:
@@ -165,6 +162,12 @@ def _certificates() -> Section:
             "value is to the best possible one.",
         ),
     )
+
+
+def _timeline(subject: Subject) -> Section:
+    who = "process by process" if subject.case.workers else "in as few lanes as there can be"
+    words = f"Each bar is a trial, from when it was asked to when it was told, {who}."
+    return Section("timeline", "When trials ran", (words,))
 
 
 def _timings() -> Section:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeVar
@@ -16,6 +16,7 @@ from innerloop.insight.progress import AskedBatch, batches_of
 from innerloop.optimizer.goals import DIRECTIONS, Goals
 from innerloop.optimizer.optimizer import Optimizer
 from innerloop.optimizer.trials import Trial, point_of, tried
+from innerloop.report.case import Case
 from innerloop.report.thinned_copy import Copy, copy_of
 from innerloop.space.parameters import Choice, Integer, Parameter, Plain, Real
 from innerloop.types import Array
@@ -29,23 +30,58 @@ _Kept = TypeVar("_Kept")
 class Subject:
     """What there is to report.
 
-    model: None as long as there are no results, or if they cannot be modelled, for a reason that
-    `trouble` gives. outcomes: in its place, where there are several. next_trials: what would be
-    asked now.
+    copy: of what learns from the trials, if anything does. model: None as long as there are no
+    results, or if they cannot be modelled, for a reason that `trouble` gives. outcomes: in its
+    place, where there are several. next_trials: what would be asked now.
     """
 
-    optimizer: Optimizer
-    trials: tuple[Trial, ...]
-    copy: Copy
+    case: Case
+    copy: Copy | None
     model: FittedModel | None
     trouble: str | None
     next_trials: tuple[Trial, ...]
     outcomes: OutcomesModel | None = None
 
     @property
+    def trials(self) -> tuple[Trial, ...]:
+        """All trials, in the order of their ids."""
+        return self.case.trials
+
+    @property
     def goals(self) -> Goals:
         """What is wanted of the outcomes."""
-        return self.optimizer.goals
+        return self.case.goals
+
+    @property
+    def learner(self) -> Optimizer:
+        """The copy of what learns from the trials, where there is one."""
+        assert self.copy is not None
+        return self.copy.optimizer
+
+    @cached_property
+    def learned_from(self) -> tuple[int, ...]:
+        """The ids of the trials that the learner has, in its order."""
+        return () if self.copy is None else tuple(self.case.numbers[k] for k in self.copy.kept)
+
+    @property
+    def modelled(self) -> int:
+        """How many parameters the model has."""
+        return len(self.learner.space.varying)
+
+    @property
+    def used(self) -> int:
+        """How many values the learner knows."""
+        return 0 if self.copy is None else self.copy.used
+
+    @property
+    def results(self) -> int:
+        """How many values there are to learn from."""
+        return 0 if self.copy is None else self.copy.results
+
+    @property
+    def exhausted(self) -> bool:
+        """Whether every point of a finite space has been tried or is pending."""
+        return self.case.optimizer is not None and self.case.optimizer.exhausted
 
     @property
     def has_limits(self) -> bool:
@@ -55,8 +91,8 @@ class Subject:
 
     @cached_property
     def front(self) -> tuple[Trial, ...]:
-        """Of several outcomes, the trials that no other one beats; see `Optimizer.front`."""
-        return self.optimizer.front
+        """Of several outcomes, the trials that no other one beats."""
+        return self.goals.front(self.trials)
 
     @cached_property
     def shown(self) -> tuple[Trial, ...]:
@@ -67,7 +103,7 @@ class Subject:
         """
         if len(self.trials) <= _MOST_SHOWN:
             return self.trials
-        kept = {*self.copy.kept, *(trial.id for trial in self._improvements())}
+        kept = {*self.learned_from, *(trial.id for trial in self._improvements())}
         kept.update(trial.id for trial in self.trials[-_LAST_SHOWN:])
         kept.update(() if self.goals.is_plain else (trial.id for trial in self.front))
         others = [trial.id for trial in self.trials if trial.id not in kept]
@@ -82,7 +118,7 @@ class Subject:
     def _improvements(self) -> list[Trial]:
         """Trials with a better value than all before them."""
         found, best = list[Trial](), -np.inf
-        for trial in self.trials:
+        for trial in self.complete():
             if trial.value is not None and self.sign * trial.value > best:
                 found.append(trial)
                 best = self.sign * trial.value
@@ -91,7 +127,7 @@ class Subject:
     @property
     def sign(self) -> float:
         """1 if large values are good, -1 if small ones are."""
-        return DIRECTIONS[self.optimizer.direction]
+        return DIRECTIONS[next(iter(self.goals.objectives.values()))]
 
     def counts(self) -> dict[str, int]:
         """How many trials there are in each state that occurs."""
@@ -104,35 +140,54 @@ class Subject:
         if not self.goals.is_plain:
             return self.front[0] if self.front and len(self.goals.objectives) == 1 else None
         if self.model is not None:
-            return self.trials[self.copy.kept[self.model.best.id]]
-        complete = [(self.sign * t.value, t) for t in self.trials if t.value is not None]
+            return self.trials[self.learned_from[self.model.best.id]]
+        complete = [(self.sign * t.value, t) for t in self.complete() if t.value is not None]
         return max(complete, key=lambda pair: pair[0])[1] if complete else None
 
     @property
     def is_tied(self) -> bool:
         """Whether an equation ties parameters to each other."""
-        return self.optimizer.space.domain().is_flat
+        return self.case.space is not None and self.case.space.domain().is_flat
+
+    @property
+    def is_conditional(self) -> bool:
+        """Whether some parameters apply only with certain values of others."""
+        return self.case.space is not None and bool(self.case.space.branches.needs)
+
+    @property
+    def constraints(self) -> tuple[str, ...]:
+        """Those of parameters, as they were written."""
+        return () if self.case.space is None else self.case.space.texts
 
     @property
     def fixed(self) -> dict[str, Plain]:
         """Parameters that have a single value."""
-        items, varied = self.optimizer.space.parameters.items(), self.varied
-        single = {n: p for n, p in items if n not in varied}
+        varied = self.varied
+        single = {n: p for n, p in self._parameters.items() if n not in varied}
         return {n: p.decode(()) if isinstance(p, Parameter) else p for n, p in single.items()}
 
     @property
     def varied(self) -> dict[str, Real | Integer | Choice]:
         """Parameters that have several values."""
-        items = self.optimizer.space.parameters.items()
+        items = self._parameters.items()
         return {n: p for n, p in items if isinstance(p, (Real, Integer, Choice)) and p.width}
+
+    @property
+    def _parameters(self) -> Mapping[str, Real | Integer | Choice | Plain]:
+        """All parameters, by name."""
+        return {} if self.case.space is None else self.case.space.parameters
 
     def complete(self) -> list[Trial]:
         """All trials that were told all there is."""
         return [trial for trial in self.trials if trial.state == "complete"]
 
     def values(self) -> Array:
-        """All values that were told: (n,)."""
-        return np.array([t.value for t in self.trials if t.value is not None])
+        """The values of complete trials: (n,)."""
+        return np.array([t.value for t in self.complete() if t.value is not None])
+
+    def params_of(self, trial: Trial) -> dict[str, Plain]:
+        """The parameters that a trial has, in the order of the space, and those that are fixed."""
+        return {n: trial.params[n] for n in self.varied if n in trial.params} | self.fixed
 
     def times(self) -> list[float]:
         """All times that are known."""
@@ -148,8 +203,11 @@ def thinned(items: Sequence[_Kept], most: int) -> Sequence[_Kept]:
     return items[:: -(-len(items) // most)] if len(items) > most else items
 
 
-def subject_of(optimizer: Optimizer, next_points: int) -> Subject:
-    """A study as it is now, with so many points that would be asked next."""
+def subject_of(case: Case, next_points: int) -> Subject:
+    """A case as it is now, with so many points that would be asked next."""
+    optimizer = case.optimizer
+    if optimizer is None:
+        return Subject(case, None, None, None, ())
     copied, trials = copy_of(optimizer), optimizer.trials
     model, outcomes, trouble, asked = None, None, None, list[Trial]()
     try:
@@ -164,4 +222,4 @@ def subject_of(optimizer: Optimizer, next_points: int) -> Subject:
             asked = [trial for trial in asked if point_of(trial.params) not in points]
     except InnerLoopError as error:
         trouble = str(error)
-    return Subject(optimizer, trials, copied, model, trouble, tuple(asked), outcomes)
+    return Subject(case, copied, model, trouble, tuple(asked), outcomes)

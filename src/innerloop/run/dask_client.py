@@ -7,14 +7,19 @@ error: a value is then lost that is there.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from innerloop.errors import InputError
 
+#: How to say where a scheduler is.
+FORMS = "dask://HOST:PORT, tcp://HOST:PORT or the path of a scheduler file"
 _PATIENCE = 5.0
+_DASK, _OTHERS = "dask://", ("tcp://", "tls://", "ucx://", "ws://", "wss://")
 
 
 class DaskExecutor:
@@ -33,23 +38,53 @@ class DaskExecutor:
         return local
 
 
+def is_address(text: str) -> bool:
+    """Whether a text may say where a Dask scheduler is, in one of the `FORMS`."""
+    return text.startswith((_DASK, *_OTHERS)) or text.endswith(".json") or Path(text).is_file()
+
+
 @contextmanager
-def connected(address: str) -> Iterator[Any]:
-    """A client of the Dask scheduler at an address, 127.0.0.1:8786 or tcp://127.0.0.1:8786."""
+def dask_client(address: str) -> Iterator[Any]:
+    """A client of the Dask scheduler at an address, for a while.
+
+    Args:
+        address: dask://HOST:PORT, tcp://HOST:PORT, or the path of the scheduler's file.
+
+    Returns:
+        A context that gives a `distributed.Client`; an `InputError` is raised if no scheduler
+        answers, or if it has no workers.
+    """
+    if not isinstance(address, str) or not is_address(address):
+        raise InputError(f"the address of a Dask scheduler must be {FORMS}, got {address!r}")
     try:
         from distributed import Client
     except ImportError as error:
         raise InputError(
             "a Dask cluster needs the package distributed: pip install dask[distributed]"
         ) from error
+    plain = _plain(address)
     try:
-        client = Client(address, timeout=_PATIENCE)  # type: ignore[no-untyped-call]
+        client = Client(plain, timeout=_PATIENCE)  # type: ignore[no-untyped-call]
     except (OSError, TimeoutError, ValueError) as error:
         raise InputError(f"no Dask scheduler answers at {address}") from error
     with client:
         if not client.ncores():  # type: ignore[no-untyped-call]
             raise InputError(f"the Dask scheduler at {address} has no workers")
         yield client
+
+
+def _plain(address: str) -> str:
+    """An address as Dask knows it."""
+    if address.startswith(_OTHERS):
+        return address
+    if address.startswith(_DASK):
+        return f"tcp://{address.removeprefix(_DASK)}"
+    try:
+        return str(json.loads(Path(address).read_text())["address"])
+    except OSError as error:
+        raise InputError(f"cannot read {address}: {error.strerror or error}") from error
+    except (ValueError, KeyError, TypeError) as error:
+        raise InputError(f"{address} is not the file of a Dask scheduler") from error
 
 
 def is_dask_client(thing: object) -> bool:

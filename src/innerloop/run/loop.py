@@ -12,11 +12,12 @@ from typing import Any
 
 from innerloop import checks
 from innerloop.errors import InputError
+from innerloop.optimizer.reasons import last_line
 from innerloop.optimizer.trials import Trial
 from innerloop.run.ask_tell import AskTell
 from innerloop.run.failures import FailuresInARow
 from innerloop.run.interrupts import Interrupts
-from innerloop.run.outcomes import Outcome, describe, last_line
+from innerloop.run.outcomes import Outcome, describe
 from innerloop.run.progress import Display
 from innerloop.run.workers import Finished, Workers
 

@@ -14,10 +14,11 @@ from typing import Any, Unpack
 from innerloop.domain.domain import Domain
 from innerloop.errors import InputError
 from innerloop.optimizer.optimizer import Optimizer
+from innerloop.optimizer.reasons import last_line
 from innerloop.optimizer.trials import Trial, point_of, tried
 from innerloop.run.interrupts import Interrupts
 from innerloop.run.loop import Loop, Pace
-from innerloop.run.outcomes import describe, last_line, refusal, split
+from innerloop.run.outcomes import describe, refusal, split
 from innerloop.run.progress import display
 from innerloop.run.result import Result
 from innerloop.run.settings import (
@@ -68,7 +69,7 @@ def optimize(
     *,
     n_trials: int,
     batch_size: int = 1,
-    executor: Submits | None = None,
+    executor: Submits | str | None = None,
     refill: bool = True,
     timeout: float | None = None,
     callbacks: Sequence[Callback] = (),
@@ -94,8 +95,9 @@ def optimize(
         n_trials: how many trials to run.
         batch_size: how many of them at the same time.
         executor: where; anything with the `submit` of `concurrent.futures`, such as a
-            ThreadPoolExecutor, a ProcessPoolExecutor or an MPIPoolExecutor, or a client of Dask; by
-            default trials are evaluated here, one after the other.
+            ThreadPoolExecutor, a ProcessPoolExecutor or an MPIPoolExecutor, or a client of Dask, or
+            where its scheduler is: "dask://HOST:PORT", "tcp://HOST:PORT" or the path of its file;
+            by default trials are evaluated here, one after the other.
         refill: start a new trial as soon as one has finished; otherwise wait until the whole batch
             has.
         timeout: seconds after which the run ends, without waiting for what is still running.
@@ -118,20 +120,20 @@ def optimize(
         The best that was found, with all trials, and why the run ended.
     """
     optimizer = the_optimizer(space, objectives, settings)
-    executor = the_executor(f, executor, callbacks)
     pace, stop = Pace(batch_size, refill, timeout, max_failures), checked(stop, optimizer.goals)
     if executor is None:  # nothing runs meanwhile, so that batches lose nothing by being whole
         pace = replace(pace, refill=False)
     trials = OptimizerTrials(optimizer, Share(n_trials, fixed, resume))
     began = time.perf_counter()
     with (
+        the_executor(f, executor, callbacks) as where,
         Interrupts() as interrupts,
         display(progress, optimizer.direction, optimizer.trials, n_trials) as bar,
     ):
         loop = Loop(
             trials,
             pace,
-            workers=Serial(f, interrupts) if executor is None else Pool(f, interrupts, executor),
+            workers=Serial(f, interrupts) if where is None else Pool(f, interrupts, where),
             interrupts=interrupts,
             callbacks=[partial(callback, optimizer) for callback in callbacks],
             display=bar,

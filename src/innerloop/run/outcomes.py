@@ -85,9 +85,3 @@ def refusal(returned: Any, goals: Goals) -> str:
 def describe(exception: BaseException) -> str:
     """The exception with its traceback, and with that of a worker where it came from one."""
     return "".join(traceback.format_exception(exception))
-
-
-def last_line(text: str | None) -> str:
-    """The last line that says something: of a traceback, which exception it was."""
-    lines = [line for line in (text or "").splitlines() if line.strip()]
-    return lines[-1].strip() if lines else "no reason given"

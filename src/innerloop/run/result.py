@@ -7,9 +7,10 @@ from typing import Any, cast
 
 from innerloop.errors import InputError
 from innerloop.optimizer.optimizer import Optimizer
+from innerloop.optimizer.reasons import why_none
 from innerloop.optimizer.trials import Trial
 from innerloop.optimizer.trials_table import trials_table
-from innerloop.run.outcomes import describe, last_line
+from innerloop.run.outcomes import describe
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -107,8 +108,8 @@ class Result:
             complete = any(trial.state == "complete" for trial in self.trials)
             if complete:
                 return "no trial is within all limits"
-            reason = f": {last_line(self.failures[-1].error)}" if self.failures else ""
-            return f"no trial has a value{reason}"
+            why = why_none([trial.error for trial in self.failures], len(self.trials))
+            return f"no trial has a value: {why}" if why else "no trial has a value"
 
     def _counts(self) -> str:
         cut_off = sum(trial.state == "cancelled" for trial in self.trials)

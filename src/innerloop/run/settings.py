@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypedDict
 
@@ -15,7 +16,7 @@ from innerloop.maximizers.maximizer import Maximizer
 from innerloop.optimizer.goals import VALUE, Goals
 from innerloop.optimizer.optimizer import Optimizer
 from innerloop.optimizer.trials import Trial
-from innerloop.run.dask_client import DaskExecutor, is_dask_client
+from innerloop.run.dask_client import FORMS, DaskExecutor, dask_client, is_address, is_dask_client
 from innerloop.run.stopping import Stop
 from innerloop.run.workers import Function, Submits
 from innerloop.space.space import Space
@@ -45,7 +46,7 @@ class RunSettings(OptimizerSettings, total=False):
 
     n_trials: int
     batch_size: int
-    executor: Submits | None
+    executor: Submits | str | None
     refill: bool
     timeout: float | None
     callbacks: Sequence[Callback]
@@ -96,10 +97,11 @@ def the_optimizer(
     return space
 
 
+@contextmanager
 def the_executor(
-    f: Function, executor: Submits | None, callbacks: Sequence[Callback]
-) -> Submits | None:
-    """The executor, if everything is what it should be."""
+    f: Function, executor: Submits | str | None, callbacks: Sequence[Callback]
+) -> Iterator[Submits | None]:
+    """The executor, if everything is what it should be; a client of Dask only for a while."""
     checks.instance("f", f, Callable, "a function of params")
     _check_arguments("f", f, "params, a dictionary")
     if isinstance(callbacks, str) or not isinstance(callbacks, Sequence):
@@ -107,9 +109,17 @@ def the_executor(
     for callback in callbacks:
         checks.instance("a callback", callback, Callable, "a function of optimizer and trial")
         _check_arguments("a callback", callback, "optimizer", "trial")
-    if executor is not None and not callable(getattr(executor, "submit", None)):
-        raise InputError(f"executor must have a method submit, got {executor!r}")
-    return DaskExecutor(executor) if is_dask_client(executor) else executor
+    if isinstance(executor, type):
+        made = f"{executor.__name__}(max_workers=4)"
+        raise InputError(f"executor must be an instance such as {made}, got the class {executor!r}")
+    if isinstance(executor, str) and is_address(executor):
+        with dask_client(executor) as client:
+            yield DaskExecutor(client)
+        return
+    lacks_submit = executor is not None and not callable(getattr(executor, "submit", None))
+    if isinstance(executor, str) or lacks_submit:
+        raise InputError(f"executor must have a method submit, got {executor!r}; or be {FORMS}")
+    yield DaskExecutor(executor) if is_dask_client(executor) else executor
 
 
 def _check_arguments(name: str, function: Callable[..., Any], *arguments: str) -> None:

@@ -13,12 +13,14 @@ from typing import Any, NamedTuple
 
 from innerloop.errors import InputError
 from innerloop.space.expressions import FUNCTIONS, names_in
+from innerloop.space.quotes import named, with_identifiers
 
 # Constraints over reals hold up to this part of the size of their terms.
 _TOLERANCE = 1e-9
 _GRAMMAR = (
     "a constraint compares formulas with <=, >= or ==, and formulas hold only names, numbers, "
-    f"+ - * / ** ^, parentheses and the functions {', '.join(FUNCTIONS)}"
+    f"+ - * / ** ^, parentheses and the functions {', '.join(FUNCTIONS)}; names with blanks and "
+    "the like are put in backticks, as `feed rate`"
 )
 _ZERO = Fraction(0)
 _SINGLE = re.compile(r"(?<![<>=!:])=(?!=)")
@@ -126,15 +128,17 @@ def comparisons(text: str) -> list[tuple[ast.expr, ast.cmpop, ast.expr]]:
     """The comparisons in a text, each with its two sides.
 
     Args:
-        text: such as "0 <= x - y <= 2"; a single = means ==, and ^ means **.
+        text: such as "0 <= x - y <= 2"; a single = means ==, ^ means **, and `feed rate` is a name.
 
     Returns:
         Left side, operator and right side of each.
     """
     if not isinstance(text, str):
         raise InputError(f"a constraint must be a string such as 'x + y <= 1', got {text!r}")
+    readable, names = with_identifiers(text)
     try:
-        tree = ast.parse(_SINGLE.sub("==", text.strip().replace("^", "**")), mode="eval").body
+        plain = _SINGLE.sub("==", readable.strip().replace("^", "**"))
+        tree = named(ast.parse(plain, mode="eval").body, names)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise refusal(text) from error
     if not isinstance(tree, ast.Compare):

@@ -94,6 +94,15 @@ def _check_bounds(low: float, high: float, log: Any) -> None:
         raise InputError(f"log=True needs low above 0, got {low}")
 
 
+def _check_step(step: float | None, low: float, high: float) -> None:
+    """Refuse a step that leads from low to nothing, unless there is nothing but low."""
+    if step is not None and 0.0 < high - low < step and Stepped(low, high, step).count == 1:
+        raise InputError(
+            f"step must not be larger than the range from {low} to {high}, got {step}: "
+            "a plain value in place of the parameter is fixed"
+        )
+
+
 def _along(u: Array, low: float, high: float, log: bool) -> tuple[Array, Array]:
     """Values at coordinates from low at 0 to high at 1, and their derivatives: (n, 1) each."""
     if not log:
@@ -295,6 +304,7 @@ class Real(Parameter):
             if self.log:
                 raise InputError("log and step do not go together: leave out one of them")
             _set(self, step=_finite("step", self.step))
+            _check_step(self.step, self.low, self.high)
             _set(self, high=Stepped(self.low, self.high, self.step).last)
         if self.digits is not None:
             if self.step is not None:
@@ -423,6 +433,8 @@ class Integer(Parameter):
             raise InputError(f"step must be 1 or more, got {step}")
         if self.log and step > 1:
             raise InputError("log and step do not go together: leave out one of them")
+        if step > 1:
+            _check_step(step, low, high)
         _set(self, low=low, high=high - (high - low) % step, step=step)
 
     @property

@@ -60,7 +60,8 @@ class Space:
         constraints: linear ones over numeric parameters, such as `"2*x + 3*y <= 10"` or
             `"0 <= x - y <= 2"`, and equations such as `"a + b + c == 1"`; < and > mean the same as
             <= and >=, and = the same as ==. Others, such as `"T * a <= 60"`, with ** or ^, `sqrt`,
-            `exp`, `log`, `log10`, `sin`, `cos`, `tan`, `tanh`, `abs`, `min` and `max`. And
+            `exp`, `log`, `log10`, `sin`, `cos`, `tan`, `tanh`, `abs`, `min` and `max`. Names that
+            are no identifiers are between backticks: "`feed rate` + x <= 3". And
             functions of params, which are met where they return 0 or less; a space with one can be
             pickled if the function can, but not be saved to files: there is no text to write.
             `AtMost(2, ["a", "b", "c"])`: two of these real parameters, or fewer, are not at zero.
@@ -264,7 +265,7 @@ class Space:
         Returns:
             Points of the unit cube, (size, d).
         """
-        size, generator = checks.count("size", size), np.random.default_rng(seed)
+        size, generator = checks.count("size", size), checks.generator(seed)
         kinds = [kind for kind in self._kinds.values() if kind.width]
         drawn = _SOBOL_POINTS if self.constraints or self._is_sparse else size
         U = sobol(2 ** (drawn - 1).bit_length(), len(kinds), generator)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from innerloop.errors import StudyError
-from innerloop.run.dask_client import DaskExecutor, connected
+from innerloop.run.dask_client import DaskExecutor, dask_client
 from innerloop.studies.command import Command
 from innerloop.studies.targets import Evaluate, Function, Returned, load
 
@@ -54,14 +54,14 @@ def cluster(address: str, target: Function | Command) -> Iterator[tuple[Evaluate
     """Have a target evaluated by the workers of a cluster.
 
     Args:
-        address: that of its scheduler.
+        address: that of its scheduler, as `dask_client` takes it.
         target: what is evaluated; a StudyError if workers cannot import it.
 
     Yields:
         A function for the workers, and an executor of them.
     """
     remote = Remote(target)
-    with connected(address) as client:
+    with dask_client(address) as client:
         answers = client.run(remote.complaint).values()
         complaints = [text for text in answers if text]
         if complaints:

@@ -13,6 +13,7 @@ import optuna
 from optuna.storages import RDBStorage
 from optuna.study import StudyDirection
 
+from innerloop import checks
 from innerloop.errors import StudyError
 from innerloop.integrations.optuna_private import set_user_attr_once
 from innerloop.optimizer.goals import Goals
@@ -76,7 +77,7 @@ def _adopt(
     if ATTRIBUTE in study.user_attrs:
         return
     number = storage.get_study_id_from_name(name)
-    drawn = secrets.randbits(32) if seed is None else seed
+    drawn = secrets.randbits(32) if seed is None else checks.count("seed", seed, 0)
     settings = {"version": 1, "space": space.to_dict(), "seed": drawn}
     if goals is None:
         goals_of(name, directions_of(study), settings)

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from innerloop.columns import utc
 from innerloop.errors import InputError
 from innerloop.integrations.trial_marks import (
     ERROR,
@@ -121,22 +122,21 @@ def record_of(trial: StoredTrial, space: Space | None, goals: Goals) -> Record:
     )
 
 
-def row_of_record(record: Record, goals: Goals) -> dict[str, Any]:
+def row_of_record(record: Record, goals: Goals, space: Space | None) -> dict[str, Any]:
     """A record as a row, as tables and data frames have it: without what was expected.
 
     Args:
         record: one of any state.
         goals: those of its study.
+        space: that of its study, if it is known.
 
     Returns:
         Values by key.
     """
-    left_out = ("value", "prediction", "certificate", "outcomes", "predictions")
-    return row_of(
-        goals=goals,
-        **{key: each for key, each in record.to_dict().items() if key not in left_out},
-        outcomes=record.outcomes,
-    )
+    left_out = ("value", "prediction", "certificate", "predictions")
+    plain = {key: each for key, each in record.to_dict().items() if key not in left_out}
+    plain |= {key: moment(plain[key]) for key in ("started", "finished")}
+    return row_of(goals=goals, space=space, **plain)
 
 
 def moment(text: str | None) -> datetime.datetime | None:
@@ -206,6 +206,4 @@ def params_of(chosen: Mapping[str, Any], space: Space | None) -> dict[str, Any]:
 
 
 def _utc(moment: datetime.datetime | None) -> str | None:
-    if moment is None:
-        return None
-    return moment.astimezone(datetime.UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return None if moment is None else utc(moment)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from innerloop.optimizer.reasons import last_line
 from innerloop.run.interrupts import Interrupts
 from innerloop.run.loop import Loop, Pace
-from innerloop.run.outcomes import last_line
 from innerloop.run.progress import display
 from innerloop.run.stopping import Stop, checked, first_reached
 from innerloop.run.workers import Pool, Submits

@@ -14,6 +14,7 @@ from innerloop.integrations.optuna_space import fitting_names, take
 from innerloop.integrations.space_changes import space_after, spaces_in
 from innerloop.integrations.trial_marks import PARAMS
 from innerloop.space.space import Space
+from innerloop.studies.any_study import AnyStudy
 from innerloop.studies.history import History
 from innerloop.studies.owners import is_dead, this_process
 from innerloop.studies.records import OWNER, Record, record_of
@@ -141,13 +142,24 @@ def open_study(url: str, name: str, *, writing: bool = True) -> Study:
     Returns:
         The study.
     """
-    storage = open_storage(url, writing=writing, creating=False)
+    storage = _holding(url, name, writing=writing)
     with storage_errors(url):
-        names = optuna.get_all_study_names(storage)
-        if name not in names:
-            have = f"--study may be {', '.join(map(repr, names))}" if names else "it has none yet"
-            raise StudyError(f"there is no study {name!r} in the database: {have}")
         return Study(storage, name, url)
+
+
+def any_study(url: str, name: str) -> AnyStudy:
+    """A study to look at, whatever has made it.
+
+    Args:
+        url: that of the database.
+        name: that of the study; a StudyError if there is none.
+
+    Returns:
+        The study as it is now.
+    """
+    storage = _holding(url, name, writing=False)
+    with storage_errors(url):
+        return AnyStudy(optuna.load_study(study_name=name, storage=storage))
 
 
 def studies_in(url: str) -> list[Study]:
@@ -164,6 +176,17 @@ def studies_in(url: str) -> list[Study]:
         summaries = optuna.get_all_study_summaries(storage, include_best_trial=False)
         known = [s for s in summaries if len(s.directions) == 1 or ATTRIBUTE in s.user_attrs]
         return [Study(storage, each.study_name, url) for each in known]
+
+
+def _holding(url: str, name: str, *, writing: bool) -> RDBStorage:
+    """The database, if it has the study."""
+    storage = open_storage(url, writing=writing, creating=False)
+    with storage_errors(url):
+        names = optuna.get_all_study_names(storage)
+    if name not in names:
+        have = f"--study may be {', '.join(map(repr, names))}" if names else "it has none yet"
+        raise StudyError(f"there is no study {name!r} in the database: {have}")
+    return storage
 
 
 def _is_run(trial: FrozenTrial) -> bool:

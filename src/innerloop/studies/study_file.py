@@ -52,6 +52,20 @@ def study_file(url: str, name: str) -> StudyFile | None:
     return StudyFile(found[0]) if found else None
 
 
+def own_study_file(url: str, name: str) -> StudyFile | None:
+    """A study in a file that was made by innerloop.
+
+    Args:
+        url: that of a database.
+        name: that of the study.
+
+    Returns:
+        The study; None if something else has made it, or if it takes Optuna to read it.
+    """
+    found = [each for each in _studies(url, name) or () if ATTRIBUTE in each.user_attrs]
+    return StudyFile(found[0]) if found else None
+
+
 def study_files(url: str) -> list[StudyFile] | None:
     """The studies in a file that have one objective, or names for several.
 

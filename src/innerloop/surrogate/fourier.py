@@ -137,7 +137,7 @@ def prior_draws(
     d, draws = checks.count("d", d), checks.count("draws", draws)
     if checks.count("features", features) % 2:
         raise InputError(f"features must be even, a cosine and a sine each, got {features}")
-    generator = np.random.default_rng(seed)
+    generator = checks.generator(seed)
     frequencies = _spectral_sample(gp.kernel, features // 2, d, generator)
     amplitude = np.sqrt(2.0 * gp.kernel.variance / features)
     weights = amplitude * generator.standard_normal((features, draws))
@@ -162,7 +162,7 @@ def posterior_draws(
     Returns:
         The functions.
     """
-    generator = np.random.default_rng(seed)
+    generator = checks.generator(seed)
     prior = prior_draws(posterior.gp, posterior.d, draws=draws, features=features, seed=generator)
     noise = np.sqrt(posterior.noise) * generator.standard_normal((draws, posterior.n))
     mismatch = posterior.y - prior(posterior.X) - noise

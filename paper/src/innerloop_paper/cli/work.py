@@ -51,7 +51,10 @@ def run(
         int, typer.Option("-p", "--workers", help="Processes; 0: one for each core.", min=0)
     ] = 0,
     scheduler: Annotated[
-        str | None, typer.Option(help="A Dask scheduler instead, such as tcp://HOST:8786.")
+        str | None,
+        typer.Option(
+            help="A Dask scheduler instead: dask://HOST:PORT, tcp://HOST:PORT or its file."
+        ),
     ] = None,
     trials: Trials = None,
     budgets: Budgets = None,

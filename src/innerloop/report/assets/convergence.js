@@ -10,7 +10,9 @@ const smallestGap = complete.reduce(
 const valueTitle = data.outcomes ? data.outcomes[0].name : "value";
 // Whether a complete trial is beyond some limit.
 const isBeyondLimits = id => data.outcomes !== undefined && data.within[id] === false;
-const wasExpected = id => (data.outcomes ? data.outcomes[0].mean : trials.mean)[id] !== null;
+// Who has chosen a trial is known of innerloop's own alone.
+const wasExpected = id =>
+  data.foreign || (data.outcomes ? data.outcomes[0].mean : trials.mean)[id] !== null;
 
 function drawConvergence(host) {
   const controls = html("div", { class: "controls" });
@@ -69,12 +71,13 @@ function convergence(width, { by, scale }) {
   const running = by === "trial" ? pending : [];
   const rows = [
     [failed, "cross", "failed"],
+    [pruned, "tick", "pruned"],
     [cancelled, "cross", "cancelled"],
     [running, "ring", "running"],
   ].filter(([ids]) => ids.length);
   const drawn = plot(width, {
     height: complete.length
-      ? Math.round(Math.min(380, Math.max(250, 0.5 * width)))
+      ? Math.round(Math.min(440, Math.max(250, 0.4 * width)))
       : 64 + 18 * rows.length,
     x: across.scale,
     y: upwards.scale,
@@ -125,13 +128,14 @@ function convergence(width, { by, scale }) {
 function convergenceLegend(groups, running) {
   const beyond = groups.beyond.length;
   return [
-    [groups.model.length, "dot", "dot", "chosen by the model"],
+    [groups.model.length, "dot", "dot", data.foreign ? "trials" : "chosen by the model"],
     [groups.first.length, "dot", "dot first", "spread evenly, or given"],
     [beyond, "diamond", "beyond", `far worse: beyond the axis (${beyond})`],
     [groups.infeasible.length, "triangle", "infeasible", "not within all limits"],
     [data.best !== null, "line", "best-line", "best so far"],
     [data.best !== null, "ring", "best", "best trial"],
     [failed.length, "cross", "failed", "failed or given up"],
+    [pruned.length, "tick", "pruned", "pruned before they finished"],
     [cancelled.length, "cross", "cancelled", "cancelled before they finished, or forgotten"],
     [running.length, "ring", "running", "still running"],
   ]

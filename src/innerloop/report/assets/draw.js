@@ -61,6 +61,7 @@ const SHAPES = {
   diamond: (x, y, r) => `M${x} ${y - r}L${x + r} ${y}L${x} ${y + r}L${x - r} ${y}Z`,
   triangle: (x, y, r) => `M${x} ${y - r}L${x + r} ${y + 0.8 * r}H${x - r}Z`,
   square: (x, y, r) => `M${x - r} ${y - r}h${2 * r}v${2 * r}h${-2 * r}Z`,
+  tick: (x, y, r) => `M${x} ${y - r}v${2 * r}`,
   ring: (x, y, r) => `M${x - r} ${y}a${r} ${r} 0 1 0 ${2 * r} 0a${r} ${r} 0 1 0 ${-2 * r} 0Z`,
   line: (x, y, r) => `M${x - 1.8 * r} ${y}H${x + 1.8 * r}`,
   block: (x, y, r) => `M${x - 1.8 * r} ${y - r}h${3.6 * r}v${2 * r}h${-3.6 * r}Z`,

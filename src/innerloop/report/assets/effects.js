@@ -29,6 +29,7 @@ function effectsOf(view, ringed, ringName) {
     ["dot", "dot", "trials"],
     ["ring", "best", ringName],
   ];
+  if (failed.length) entries.push(["cross", "failed", "failed"]);
   if (limit !== undefined) entries.push(["line", "limit-line", "limit"]);
   const grid = html("div", { class: `multiples${cards.length < 3 ? " wide" : ""}` });
   return [legend(entries), withMore(grid, cards, FIRST_EFFECTS, "parameters")];
@@ -37,8 +38,11 @@ function effectsOf(view, ringed, ringName) {
 function effect(width, slice, y, view, ringed) {
   const parameter = parameters[slice.parameter];
   const isChoice = parameter.kind === "choice";
-  const { root, area, px, py, box } = plot(width, {
-    height: 210,
+  const values = trials.params[slice.parameter];
+  const crosses = failed.filter(id => values[id] !== null);
+  const { root, area, px, py, box, strip } = plot(width, {
+    height: crosses.length ? 228 : 210,
+    strips: crosses.length ? ["failed"] : [],
     x: isChoice ? bands(slice.x.map(k => parameter.values[k])) : parameterScale(parameter),
     y,
     yTitle: view.title,
@@ -60,7 +64,6 @@ function effect(width, slice, y, view, ringed) {
   const low = at.map((x, k) => [x, top(slice.low[k])]);
   const apart = isChoice || (parameter.steps && slice.x.length <= FEW_LEVELS);
 
-  const values = trials.params[slice.parameter];
   const near = nearness([slice.parameter], view.offsets);
   const seen = model.shown
     .map((id, row) => [left(values[id]), top(view.values[id]), id, near[row]])
@@ -78,8 +81,14 @@ function effect(width, slice, y, view, ringed) {
   }
   const best = [left(values[ringed]), top(view.values[ringed])];
   if (best[0] !== null) area.append(shapes("ring", [best], 5.5, { class: "best" }));
+  const fails = crosses
+    .map(id => [left(values[id]), strip(0), id])
+    .filter(([x]) => x !== null && x > box.left - 1 && x < box.right + 6);
+  root.append(shapes("cross", fails, 3, { class: "failed" }));
 
   tips(root, width, (x, y) => {
+    const fail = y > box.bottom && nearest(fails, x, y, 8);
+    if (fail) return trialLines(fail[2]);
     const gaps = at.map(place => Math.abs(place - x));
     const k = gaps.indexOf(Math.min(...gaps));
     const mark = nearest(seen, x, y, 8);

@@ -34,7 +34,7 @@ function frontOf(width, { across, up }) {
   const [x, y] = [objectiveScale(across), objectiveScale(up)];
   const [byX, byY] = [data.outcomes[across], data.outcomes[up]];
   const { root, area, px, py, box } = plot(width, {
-    height: Math.round(Math.min(440, Math.max(280, 0.55 * width))),
+    height: Math.round(Math.min(560, Math.max(280, 0.5 * width))),
     x,
     y,
     xTitle: titleOf(byX),

@@ -10,6 +10,7 @@ const SECTIONS = {
   next: drawNext,
   parallel: drawParallel,
   certificates: drawCertificates,
+  timeline: drawTimeline,
   timings: drawTimings,
   failures: drawFailures,
   trials: drawTrials,
@@ -20,6 +21,7 @@ for (const [name, draw] of Object.entries(SECTIONS)) {
   const host = document.querySelector(`#${name} > .content`);
   if (host) draw(host);
 }
+drawTaking();
 document.documentElement.dataset.drawn = "yes";
 
 // Inside another page, links to places of this one would load that one.

@@ -33,6 +33,7 @@ function drawMaps(host, panels, axes, ringName) {
     ["dot", "dot", "trials"],
     ["ring", "best", ringName],
   ];
+  if (failed.length) entries.push(["cross", "failed", "failed"]);
   if (pending.length) entries.push(["ring", "running", "still running"]);
   if (data.next.length) entries.push(["diamond", "next", "next points"]);
   host.append(legend(entries));
@@ -70,7 +71,7 @@ function landscape(panel, { across, up }) {
   const { kind, drawing, bar, view, ringed = data.best } = panel;
   const width = drawing.clientWidth;
   if (width === 0) return;
-  const height = Math.round(Math.min(Math.max(0.8 * width, 240), 400));
+  const height = Math.round(Math.min(Math.max(0.72 * width, 240), 540));
   const names = [parameters[across].name, parameters[up].name];
   const { root, area, px, py, box } = plot(width, {
     height,
@@ -93,11 +94,13 @@ function landscape(panel, { across, up }) {
   const spot = id => [...at(trials.params[across][id], trials.params[up][id]), id];
   const seen = marks(model.shown.map((id, row) => [...spot(id), near[row]]));
   const waiting = marks(pending.map(spot));
+  const fails = marks(failed.map(spot));
   const ahead = marks(data.next.map(({ params }, k) => [...at(params[across], params[up]), k]));
   const size = crowd(seen);
   area.append(
     ...shadedDots(seen, { class: `dot ${size} halo` }),
     ...shadedDots(seen, { class: `dot ${size}` }),
+    ...haloed("cross", fails, 3.5, "failed"),
     ...haloed("ring", waiting, 4.5, "running"),
     ...haloed("diamond", ahead, 5.5, "next"),
     ...haloed("ring", marks([spot(ringed)]), 6.5, "best"),
@@ -108,7 +111,7 @@ function landscape(panel, { across, up }) {
   tips(root, width, (x, y) => {
     const next = nearest(ahead, x, y, 10);
     if (next) return nextLines(next[2]);
-    const trial = nearest([...seen, ...waiting], x, y, 10);
+    const trial = nearest([...seen, ...waiting, ...fails], x, y, 10);
     if (trial) return trialLines(trial[2]);
     const i = Math.floor(((x - box.left) / (box.right - box.left)) * cells.m);
     const j = Math.floor(((box.bottom - y) / (box.bottom - box.top)) * cells.n);

@@ -18,7 +18,13 @@ function measureOf(values, minimize) {
       ? Math.min(4 + Math.floor(Math.log10(largest) - Math.log10(half)), 15)
       : 4;
   })();
-  const text = (value, more = 0) => number(value, digits + more);
+  const text = (value, more = 0) =>
+    number(
+      value === null || value === undefined || prefersLogarithm
+        ? value
+        : visible(value, lowest, highest, 1e-6 * 0.01 ** more),
+      digits + more,
+    );
 
   // Where a linear axis ends: a few values that are far worse than all others are left outside.
   const worstShown = (() => {

@@ -1,6 +1,8 @@
 // Several outcomes: figures of one at a time, which the reader chooses, and tables of all.
 
-const measures = (data.outcomes ?? []).map(({ value, minimize }) => measureOf(value, minimize));
+const measures = (data.outcomes ?? []).map(({ value, minimize }) =>
+  measureOf(inside(value), minimize),
+);
 
 // What figures show of each outcome, and of the chance to be within all limits.
 const views = (data.outcomes ?? []).map(({ name, value, limit }, k) => ({

@@ -66,17 +66,22 @@ function parallel(drawing, ids) {
   const stacked = width / axes.length < NARROWEST;
   const height = stacked ? 56 * axes.length + 6 : 330;
   const [start, end] = stacked ? [6, width - 6] : [height - 26, 34];
-  const along = axis => id =>
-    start + Math.min(Math.max(axis.scale.at(axis.value(id)), 0), 1) * (end - start);
+  const along = axis => id => {
+    const value = axis.value(id);
+    if (value === null) return null;
+    return start + Math.min(Math.max(axis.scale.at(value), 0), 1) * (end - start);
+  };
   const side = stacked ? 24 : Math.max(30, Math.min(60, width / axes.length / 2));
   const step = (stacked ? height - 46 : width - 2 * side) / Math.max(axes.length - 1, 1);
   const across = axes.map((_, k) => side + k * step);
   const places = axes.map(along);
-  const hasPlace = (id, k) => axes[k].value(id) !== null;
+  // Where a parameter does not apply there is no point.
   const pointOf = (id, k) => {
-    if (!hasPlace(id, k)) return null;
-    return stacked ? [places[k](id), across[k]] : [across[k], places[k](id)];
+    const place = places[k](id);
+    if (place === null) return null;
+    return stacked ? [place, across[k]] : [across[k], place];
   };
+  const line = id => gappedLine(axes.map((_, k) => pointOf(id, k)));
 
   const canvas = html("canvas", { "aria-hidden": "true" });
   const fine = Math.min(window.devicePixelRatio || 1, 2);
@@ -92,13 +97,7 @@ function parallel(drawing, ids) {
     pen.globalAlpha = Math.min(1, alpha + 0.5 * good ** 4);
     pen.lineWidth = 0.9 + 0.7 * good;
     pen.strokeStyle = `rgb(${colour(0.18 + 0.82 * good)})`;
-    pen.beginPath();
-    axes.forEach((_, k) => {
-      const point = pointOf(id, k);
-      if (point && (k === 0 || hasPlace(id, k - 1))) pen.lineTo(...point);
-      else if (point) pen.moveTo(...point);
-    });
-    pen.stroke();
+    pen.stroke(new Path2D(line(id)));
   }
   const root = svg("svg", {
     viewBox: `0 0 ${width} ${height}`,
@@ -108,7 +107,6 @@ function parallel(drawing, ids) {
     "aria-label": `Parameters and values of ${ids.length} trials`,
   });
   axes.forEach((axis, k) => root.append(...axisMarks(axis, across[k], start, end, step, stacked)));
-  const line = id => gappedLine(axes.map((_, k) => pointOf(id, k)));
   root.append(svg("path", { class: "best-line", d: data.best === null ? "" : line(data.best) }));
   const pointed = svg("path", { class: "pointed" });
   root.append(pointed);
@@ -120,8 +118,10 @@ function parallel(drawing, ids) {
     const t = Math.min(Math.max((u - across[k]) / step, 0), 1);
     let found = null;
     let least = 12;
-    for (const id of ids.filter(id => hasPlace(id, k) && hasPlace(id, k + 1))) {
-      const gap = Math.abs((1 - t) * places[k](id) + t * places[k + 1](id) - v);
+    for (const id of ids) {
+      const [from, to] = [places[k](id), places[k + 1](id)];
+      if (from === null || to === null) continue;
+      const gap = Math.abs((1 - t) * from + t * to - v);
       if (gap <= least) [found, least] = [id, gap];
     }
     pointed.setAttribute("d", found === null ? "" : line(found));

@@ -105,5 +105,11 @@ function parameterScale(parameter, roomy = true) {
 // Parameters that do not apply have no value.
 function parameterText(parameter, value) {
   if (value === null) return "–";
-  return parameter.kind === "choice" ? parameter.values[value] : number(value);
+  if (parameter.kind === "choice") return parameter.values[value];
+  return number(parameter.log ? value : visible(value, parameter.low, parameter.high));
+}
+
+// 0 in place of what is nothing beside a range.
+function visible(value, low, high, share = 1e-6) {
+  return Math.abs(value) < share * (high / 2 - low / 2) ? 0 : value;
 }

@@ -137,9 +137,11 @@ function drawNext(host) {
 function drawFailures(host) {
   const values = id =>
     parameters
+      .map((parameter, k) => [parameter, trials.params[k][id]])
+      .filter(([, value]) => value !== null)
       .map(
-        (parameter, k) =>
-          `${parameter.name}\u00a0=\u00a0${parameterText(parameter, trials.params[k][id])}`,
+        ([parameter, value]) =>
+          `${parameter.name}\u00a0=\u00a0${parameterText(parameter, value)}`,
       )
       .join(", ");
   const reason = id => {

@@ -2,8 +2,19 @@
 
 const data = JSON.parse(document.getElementById("data").textContent);
 const { parameters, trials, model } = data;
-const [PENDING, COMPLETE, CANCELLED] = [0, 1, 4];
-const STATE_NAMES = ["running", "complete", "failed", "given up", "cancelled", "forgotten"];
+const [PENDING, COMPLETE, FAILED, EXPIRED, CANCELLED, FORGOTTEN, PRUNED] = [0, 1, 2, 3, 4, 5, 6];
+const STATE_NAMES = [
+  "running",
+  "complete",
+  "failed",
+  "given up",
+  "cancelled",
+  "forgotten",
+  "pruned",
+  "waiting",
+  "outside the space",
+];
+const OUTSIDE = STATE_NAMES.length - 1;
 // Those that are shown, by their ids: of very many trials, some.
 const everyTrial = data.ids ?? trials.state.map((_, id) => id);
 
@@ -27,17 +38,20 @@ if (data.outcomes) {
   }
 }
 
-const complete = everyTrial.filter(id => trials.state[id] === COMPLETE);
-const pending = everyTrial.filter(id => trials.state[id] === PENDING);
-// Those that teach nothing: cancelled, or forgotten.
-const cancelled = everyTrial.filter(id => trials.state[id] >= CANCELLED);
-const failed = everyTrial.filter(
-  id => ![PENDING, COMPLETE].includes(trials.state[id]) && trials.state[id] < CANCELLED,
-);
+const inState = (...states) => everyTrial.filter(id => states.includes(trials.state[id]));
+const complete = inState(COMPLETE);
+const pending = inState(PENDING);
+const failed = inState(FAILED, EXPIRED);
+const pruned = inState(PRUNED);
+// Those that teach nothing.
+const cancelled = inState(CANCELLED, FORGOTTEN);
 
 const lastTold = trials.told.reduce((last, time) => Math.max(last, time ?? 0), 0);
 
-const only = measureOf(trials.value, data.minimize);
+// Values of trials that have a place in the figures.
+const inside = values =>
+  values.map((value, id) => (trials.state[id] === OUTSIDE ? null : (value ?? null)));
+const only = measureOf(inside(trials.value), data.minimize);
 const { better, bestValue, canBeLogarithmic, prefersLogarithm, worstShown, goodness } = only;
 const { text: valueText, scale: valueScale, worstOn } = only;
 
@@ -46,7 +60,7 @@ const theView = { ...(model ?? {}), ...only, values: trials.value, title: "value
 
 // How long a trial took, if both ends are known; one that was cut off has none.
 function lasted(id) {
-  if (trials.state[id] >= CANCELLED) return null;
+  if ([CANCELLED, FORGOTTEN].includes(trials.state[id])) return null;
   if (trials.asked[id] === null || trials.told[id] === null) return null;
   return Math.max(trials.told[id] - trials.asked[id], 0);
 }
@@ -91,7 +105,8 @@ function trialScale() {
 }
 
 const MOST_IN_TIP = 8;
-const byImportance = model ? model.order : parameters.map((_, k) => k);
+// The model may be of some of the parameters only.
+const byImportance = [...new Set([...(model?.order ?? []), ...parameters.keys()])];
 
 function paramLine(k, value) {
   const { name } = parameters[k];
@@ -99,9 +114,9 @@ function paramLine(k, value) {
 }
 
 function paramLines(valueOf) {
-  const shown = byImportance.slice(0, MOST_IN_TIP);
-  const lines = shown.map(k => paramLine(k, valueOf(k)));
-  const more = parameters.length - shown.length;
+  const had = byImportance.filter(k => valueOf(k) !== null);
+  const lines = had.slice(0, MOST_IN_TIP).map(k => paramLine(k, valueOf(k)));
+  const more = had.length - lines.length;
   return more > 0 ? [...lines, `and ${more} more`] : lines;
 }
 
@@ -124,7 +139,7 @@ function nextLines(k) {
 // How near trials are to the slice through the best point along some parameters, from 0 to 1,
 // as trials go: by the distance that half of them are within.
 function nearness(along, offsets) {
-  const others = parameters.map((_, k) => k).filter(k => !along.includes(k));
+  const others = parameters.map((_, k) => k).filter(k => !along.includes(k) && offsets[k].length);
   const squares = model.shown.map((_, row) =>
     others.reduce((sum, k) => sum + offsets[k][row], 0),
   );

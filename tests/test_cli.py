@@ -264,7 +264,7 @@ def test_targets_that_fail(folder):
         (["--storage", "sqlite:///target.py", "--space", "space.toml", "target.py:loss"],
          "that file is something else"),
         (["--executor", "dask://127.0.0.1:9", "--space", "space.toml", "target.py:loss"],
-         "no Dask scheduler answers at 127.0.0.1:9"),
+         "no Dask scheduler answers at dask://127.0.0.1:9"),
     ],
 )  # fmt: skip
 def test_one_clear_line(arguments, words, folder):

@@ -36,10 +36,8 @@ WIDTH, HEIGHT = 1000, 1180  # pixels of the report
 def output(temperature: float) -> float:
     """The yield of a made-up reaction, with two hills."""
     t = (temperature - 20.0) / 60.0
-    hills = 20.0 * math.exp(-(((t - 0.65) / 0.2) ** 2)) + 12.0 * math.exp(
-        -(((t - 0.2) / 0.12) ** 2)
-    )
-    return 40.0 + hills
+    high, low = math.exp(-(((t - 0.65) / 0.2) ** 2)), math.exp(-(((t - 0.2) / 0.12) ** 2))
+    return 40.0 + 20.0 * high + 12.0 * low
 
 
 def main() -> None:
@@ -67,6 +65,7 @@ def learning() -> Figure:
 def _panel(ax: Axes, optimizer: il.Optimizer, following: float) -> None:
     """The belief, the truth, and where the next experiment will be."""
     il.plot.slices(optimizer, "temperature", ax=ax)
+    ax.get_legend().remove()  # the page says what is what
     grid = np.linspace(20.0, 80.0, 200)
     ax.plot(grid, [output(each) for each in grid], color="0.5", linestyle=":")
     ax.axvline(following, color="tab:red", linewidth=1.0)

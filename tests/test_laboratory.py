@@ -1,10 +1,12 @@
-"""The page for laboratories, word by word: its files are written and its commands are run."""
+"""Pages for the shell, word by word: their files are written and their commands are run."""
 
 import csv
 import io
 import json
+import os
 import re
 import shlex
+import sys
 from pathlib import Path
 
 import pytest
@@ -13,14 +15,14 @@ from commands import call
 from test_databases import folder, garbage, server, url  # noqa: F401 (fixtures)
 
 pytestmark = pytest.mark.filterwarnings("ignore:.* was deleted while still open:ResourceWarning")
-PAGE = Path(__file__).parents[1] / "docs" / "laboratory.md"
+DOCS = Path(__file__).parents[1] / "docs"
 BLOCK = re.compile(r"^```(\w+)(?: title=\"([^\"]+)\")?\n(.*?)^```", re.DOTALL | re.MULTILINE)
 
 
-def followed(where):
-    """Do what the page says in a folder; what every command has printed, by its line."""
+def followed(page, where):
+    """Do what a page says in a folder; what every command has printed, by its line."""
     printed = {}
-    for language, title, text in BLOCK.findall(PAGE.read_text()):
+    for language, title, text in BLOCK.findall((DOCS / page).read_text()):
         if title:
             (where / title).write_text(text)
         for line in text.splitlines() if language == "sh" else ():
@@ -35,7 +37,7 @@ def followed(where):
 
 def test_every_step_from_an_empty_spreadsheet_to_the_third_batch(folder, url, monkeypatch):  # noqa: F811
     monkeypatch.setenv("INNERLOOP_STORAGE", url)
-    printed = followed(folder)
+    printed = followed("laboratory.md", folder)
     for number in (1, 2, 3):
         rows = list(csv.DictReader(io.StringIO((folder / f"batch{number}.csv").read_text())))
         assert len(rows) == 4
@@ -64,3 +66,15 @@ def test_every_step_from_an_empty_spreadsheet_to_the_third_batch(folder, url, mo
     (best,) = json.loads(call(folder, "best", "-f", "json")[0])
     assert best["id"] not in (1, 7)
     assert "<html" in (folder / "report.html").read_text()
+
+
+def test_a_simulator_that_is_run_as_a_command(tmp_path, monkeypatch):
+    monkeypatch.delenv("INNERLOOP_STORAGE", raising=False)
+    monkeypatch.setenv("PATH", str(Path(sys.executable).parent), prepend=os.pathsep)
+    followed("recipes/simulator.md", tmp_path)
+    trials = json.loads(call(tmp_path, "trials", "-f", "json")[0])
+    assert [each["state"] for each in trials] == ["complete"] * 16
+    for each in trials:
+        x, y = each["params"]["x"], each["params"]["y"]
+        assert each["value"] == pytest.approx((x - 1.0) ** 2 + 10.0 * (y - x**2) ** 2)
+    assert "<html" in (tmp_path / "report.html").read_text()

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from innerloop.surrogate.kernels import Kernel, Matern32, Matern52, SquaredExponential
     from innerloop.surrogate.priors import Priors
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "AtMost",

@@ -24,15 +24,13 @@ PLACE = TOP / ".venv-matrix"
 # One part of the suite that passes through every layer, and needs nothing but the extra `study`.
 TESTS = (
     "tests/test_surrogate.py",
-    "tests/test_gradients.py",
-    "tests/test_states.py",
-    "tests/test_suggest.py",
     "tests/test_maximizers.py",
-    "tests/test_space.py",
     "tests/test_space_toml.py",
+    "tests/test_states.py",
+    "tests/test_extending.py",
     "tests/test_optimizer.py",
-    "tests/test_study_file.py",
-    "tests/test_optuna_private.py",
+    "tests/test_optuna_settings.py",
+    "tests/test_output.py",
     "tests/test_studies.py",
     "tests/test_cli.py",
 )

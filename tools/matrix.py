@@ -27,7 +27,6 @@ TESTS = (
     "tests/test_maximizers.py",
     "tests/test_space_toml.py",
     "tests/test_states.py",
-    "tests/test_extending.py",
     "tests/test_optimizer.py",
     "tests/test_optuna_settings.py",
     "tests/test_output.py",

@@ -58,7 +58,7 @@ class Direct(Maximizer):
             try:
                 direct(loss, bounds, maxfun=self.sets, maxiter=self.sets, vol_tol=0.0)
             except (_Spent, SystemError) as stopped:
-                # From SciPy before 1.17 what `loss` raises comes as the cause of a SystemError.
+                # From SciPy 1.15 what `loss` raises comes as the cause of a SystemError.
                 if not isinstance(stopped.__cause__ or stopped, _Spent):
                     raise
         return best_of(_KEPT, *visited)

@@ -8,7 +8,11 @@ BENCH_VENV := .venv-bench
 BOTORCH_VENV := .venv-botorch
 INSTALL := -m pip install --quiet --disable-pip-version-check
 
-.PHONY: help run test lint docs paper bench clean test-botorch wheel
+# What archives are built of.
+SOURCES := pyproject.toml hatch_build.py README.md CHANGELOG.md LICENSE \
+	$(shell find src/innerloop -type f -not -path '*/__pycache__/*')
+
+.PHONY: help run test lint docs paper bench clean test-botorch wheel matrix
 
 help:
 	@echo "make run    minimize a function with 4 workers; writes innerloop.db, report.html"
@@ -19,7 +23,8 @@ help:
 	@echo "make bench  compare the core with BoTorch; installs torch"
 	@echo "make clean  remove the environments and everything that was built"
 	@echo "make test-botorch  run the tests that need BoTorch; installs torch"
-	@echo "make wheel         build the wheel, and use it where nothing else is installed"
+	@echo "make wheel         build sdist and wheel in dist/, and use the wheel where nothing else is"
+	@echo "make matrix        test the wheel on several versions of Python, and on old packages"
 
 run: $(VENV)/installed-run
 	$(VENV)/bin/innerloop demo
@@ -47,7 +52,7 @@ bench: $(BENCH_VENV)/installed-bench
 	$(BENCH_VENV)/bin/python benchmarks/core.py
 
 clean:
-	rm -rf $(VENV) $(BENCH_VENV) $(BOTORCH_VENV) site convergence.png demonstration.png innerloop.db report.html
+	rm -rf $(VENV) $(BENCH_VENV) $(BOTORCH_VENV) .venv-matrix dist site convergence.png demonstration.png innerloop.db report.html
 	rm -rf .pytest_cache .hypothesis .mypy_cache .ruff_cache
 
 # Where BoTorch is missing these tests fail, and are not skipped as they are by `make test`.
@@ -55,8 +60,14 @@ test-botorch: export NEEDS_BOTORCH = 1
 test-botorch: $(BOTORCH_VENV)/installed-botorch
 	$(BOTORCH_VENV)/bin/python -m pytest tests/test_against_botorch.py tests/test_models_of_botorch.py
 
-wheel:
-	$(PYTHON) .ci/wheel
+wheel: dist/checked
+
+matrix: dist/checked
+	$(VENV)/bin/python tools/matrix.py dist/*.whl
+
+dist/checked: .ci/wheel $(SOURCES) | $(VENV)/installed-dev
+	$(VENV)/bin/python .ci/wheel
+	@touch $@
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)

@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from innerloop.surrogate.model import Model, ModelBelief
     from innerloop.surrogate.priors import Priors
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "AtMost",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
@@ -56,8 +55,12 @@ class Direct(Maximizer):
 
         if space.size:
             bounds = Bounds(*space.bounds)
-            with suppress(_Spent):
+            try:
                 direct(loss, bounds, maxfun=self.sets, maxiter=self.sets, vol_tol=0.0)
+            except (_Spent, SystemError) as stopped:
+                # From SciPy 1.15 what `loss` raises comes as the cause of a SystemError.
+                if not isinstance(stopped.__cause__ or stopped, _Spent):
+                    raise
         return best_of(_KEPT, *visited)
 
 

@@ -7,7 +7,8 @@ Logarithms of lengthscales have the density
 up to a constant, o_k being their distances from the centre: each is by itself, but all of them may
 be shorter together, by exp(s), for the price of one. Of functions that are rougher than expected in
 one coordinate, most are so in all. Those that are smoother have no such discount: a belief that
-is too smooth sends searches far from what is known to be good.
+is too smooth sends searches far from what is known to be good. With up to ten lengthscales, there
+is no such factor: their mean is free enough as it is, and noise would be mistaken for roughness.
 """
 
 from __future__ import annotations
@@ -21,6 +22,9 @@ from innerloop import checks
 from innerloop.errors import InputError
 from innerloop.surrogate.gaussian_process import GaussianProcess
 from innerloop.types import Array
+
+# So many lengthscales have nothing in common.
+_FEW = 10
 
 
 @dataclass(frozen=True)
@@ -38,8 +42,8 @@ class Priors:
         variance: center and sd of the log of the kernel's variance.
         noise: center and sd of the log of the noise variance.
         mean: sd of the constant mean, whose prior is centred at 0.
-        shorter: sd of the log of a factor below 1 that all lengthscales may have in common, which
-            is taken where it is best; 0 for none.
+        shorter: sd of the log of a factor below 1 that more than ten lengthscales may have in
+            common, which is taken where it is best; 0 for none.
     """
 
     lengthscale: tuple[float, float] = (float(np.log(0.25)), 0.8)
@@ -69,7 +73,8 @@ class Priors:
             The discount on the precision of their mean.
         """
         variance = self.lengthscale[1] ** 2
-        return 1.0 / variance - 1.0 / (variance + number * self.shorter**2)
+        common = self.shorter**2 if number > _FEW else 0.0
+        return 1.0 / variance - 1.0 / (variance + number * common)
 
     def log_density(
         self,

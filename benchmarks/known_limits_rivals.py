@@ -191,19 +191,27 @@ class Ax:
     def __init__(self, task: Task, seed: int) -> None:
         import torch
         from ax.api.client import Client
-        from ax.api.configs import RangeParameterConfig
+        from ax.core.experiment import Experiment
+        from ax.core.parameter import ParameterType, RangeParameter
+        from ax.core.parameter_constraint import ParameterConstraint
+        from ax.core.search_space import SearchSpace
 
         torch.set_num_threads(1)
         torch.manual_seed(seed)
         self.names = list(task.ranges)
-        self.client = Client(random_seed=seed)
-        self.client.configure_experiment(
-            parameters=[
-                RangeParameterConfig(name=name, parameter_type="float", bounds=tuple(map(float, e)))
-                for name, e in task.ranges.items()
+        # The client's own way to describe parameters takes no equations.
+        space = SearchSpace(
+            [
+                RangeParameter(name, ParameterType.FLOAT, float(low), float(high))
+                for name, (low, high) in task.ranges.items()
             ],
-            parameter_constraints=[each.text for each in task.linear],
+            parameter_constraints=[
+                ParameterConstraint(**{"equality" if each.is_equation else "inequality": each.text})
+                for each in task.linear
+            ],
         )
+        self.client = Client(random_seed=seed)
+        self.client.set_experiment(Experiment(search_space=space, name="task"))
         self.client.configure_optimization(objective="-value")
         self.client.configure_generation_strategy(
             method="fast",

@@ -5,15 +5,16 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from innerloop.types import Array
 
 # A point this close to a limit is at it, in coordinates: lines that are left of it are too short to
 # matter, and points that were moved onto it are closer by far.
 _AT = 1e-7
-# So often limits that a gradient leaves are let go, and sides that it runs into are held.
-_ROUNDS = 4
+# So often limits that a gradient leaves are let go, and others that it runs into are held.
+_ROUNDS = 6
+# What leads out by less, in parts of the gradient, is rounding.
+_ROUNDING = 1e-9
 # Keeps limits that touch each other from making a system singular.
 _RIDGE = 1e-12
 
@@ -56,29 +57,25 @@ def along(
     size = np.linalg.norm(limits.slopes, axis=2)
     usable = np.isfinite(limits.over) & np.isfinite(size) & (size > 0.0)
     size = np.where(usable, size, 1.0)
-    rows = np.where(usable[..., None], limits.slopes / size[..., None], 0.0)
-    active = usable & (limits.over > -_AT * size) & ((rows @ grad[..., None])[..., 0] > 0.0)
-    free = ~_outwards(grad, X, low, high)
+    near = usable & (limits.over > -_AT * size)
+    rows = np.where(near[..., None], limits.slopes / size[..., None], 0.0)
     planes = np.zeros((0, X.shape[1])) if normals is None else normals
     planes = np.broadcast_to(planes, (len(X), *planes.shape))
-    m = rows.shape[1]
-    within = grad
+    small = _ROUNDING * np.abs(grad).max(axis=1, keepdims=True)
+    active, free = np.zeros(near.shape, dtype=bool), np.ones(X.shape, dtype=bool)
     for _ in range(_ROUNDS):
         G = np.concatenate([np.where(active[..., None], rows, 0.0), planes], axis=1)
-        G = G * free[:, None]
-        t = _multipliers(G, grad * free)
-        within = np.where(free, grad - (np.swapaxes(G, 1, 2) @ t[..., None])[..., 0], 0.0)
-        left = active & (t[:, :m] < 0.0)
-        blocked = free & _outwards(within, X, low, high)
-        if not left.any() and not blocked.any():
+        t = _multipliers(G * free[:, None], grad * free)
+        rest = grad - (np.swapaxes(G, 1, 2) @ t[..., None])[..., 0]
+        within = np.where(free, rest, 0.0)
+        out = np.where(X <= low, -rest, np.where(X >= high, rest, 0.0))
+        left = active & (t[:, : active.shape[1]] < 0.0)
+        met = near & ~active & ((rows @ within[..., None])[..., 0] > small)
+        turned = np.where(free, out > small, out < -small)
+        if not (left.any() or met.any() or turned.any()):
             break
-        active, free = active & ~left, free & ~blocked
+        active, free = active & ~left | met, free ^ turned
     return within
-
-
-def _outwards(way: Array, X: Array, low: Array, high: Array) -> NDArray[np.bool_]:
-    """Which coordinates of ways (R, d) lead out of the cube at once: (R, d)."""
-    return np.asarray(((X <= low) & (way < 0.0)) | ((X >= high) & (way > 0.0)))
 
 
 def _multipliers(G: Array, grad: Array) -> Array:

@@ -6,10 +6,10 @@
 
 Each space is asked, told, asked with trials pending and with a value held, saved, loaded and asked
 again, with the default settings. All suggestions have to meet the limits to 1e-9 of the sizes of
-their terms, as `random_spaces.py` computes them with Python's own arithmetic; come back from their
-encoding as they are; and differ, as long as there are others. A copy that was loaded has to go on in
-the same way. Where it is said that there is nothing to search, all values are listed if they can be;
-linear limits are given to integer programming; others to random search and minimization. Every
+their terms, as `checked_spaces.py` computes them with Python's own arithmetic; come back from their
+encoding as they are; and differ, as long as there are others. A copy that was loaded has to go on
+in the same way. Where it is said that there is nothing to search, all values are listed if they can
+be; linear limits are given to integer programming; others to random search and minimization. Every
 space is one line of the results, and those that are there are not run again.
 """
 
@@ -33,7 +33,8 @@ import numpy as np
 from scipy.optimize import Bounds, LinearConstraint, milp, minimize
 
 import innerloop as il
-from random_spaces import KINDS, TOLERANCE, Case, Few, Params, Stated, case, value_of
+from checked_spaces import Case, Few, Params, Stated
+from random_spaces import KINDS, case, value_of
 
 HERE = Path(__file__).parent
 _SEARCHED, _CLIMBED = 20_000, 30

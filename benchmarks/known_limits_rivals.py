@@ -1,8 +1,8 @@
 """Optimizers within known limits, each behind the same three calls.
 
 A method is told the starting points with `add`, and then alternates `ask` and `tell`; points are
-values (d,). Each library is imported where it is used, since each has an environment of its own, and
-is given the limits as its documentation advises, on one thread.
+values (d,). Each library is imported where it is used, since each has an environment of its own,
+and is given the limits as its documentation advises, on one thread.
 """
 
 from __future__ import annotations
@@ -104,17 +104,13 @@ class BoTorch:
 
         torch, limits = self.torch, self._limits()
         # Another seed every round, so that errors of integration do not repeat.
-        sampler = SobolQMCNormalSampler(
-            torch.Size([256]), seed=1000 * self.seed + len(self.values)
-        )
+        sampler = SobolQMCNormalSampler(torch.Size([256]), seed=1000 * self.seed + len(self.values))
         acquisition = qLogExpectedImprovement(
             self._fitted(), best_f=-min(self.values), sampler=sampler
         )
         effort = {"num_restarts": _RESTARTS, "raw_samples": _RAW}
         if self.task.is_linear:
-            X, _ = optimize_acqf(
-                acquisition, self.bounds, q=q, sequential=True, **effort, **limits
-            )
+            X, _ = optimize_acqf(acquisition, self.bounds, q=q, sequential=True, **effort, **limits)
         else:
             chosen = []
             for _ in range(q):

@@ -1,10 +1,11 @@
-"""Tasks whose limits are known and whose optimum is too: what is sought is the minimum within them.
+"""Tasks with known limits whose optimum is known too: the minimum of a function within them.
 
-Limits are texts that Python reads, over names of reals: linear ones by their coefficients, others as
-a formula that may not be above 0. Designs of vessels, springs and beams, and G04 to G09, are those of
-the collection for CEC 2006 (Liang et al. 2006) with its best known values; optima of the others are
-those of `known_limits.py --check`. Nothing here needs more than NumPy and SciPy, so that it loads in
-every rival's environment.
+Limits are texts that Python reads, over names of reals: linear ones by their coefficients, others
+as a formula that may not be above 0. G04 to G09 are those of the collection for CEC 2006 (Liang et
+al. 2006), and the designs of a vessel, a spring and a beam are the well-known ones, the vessel
+without steps; all optima are those of `known_limits.py --check`, which agree with the best that
+are published. Nothing here needs more than NumPy and SciPy, so that it loads in every rival's
+environment.
 """
 
 from __future__ import annotations
@@ -15,9 +16,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+import known_limits_functions as functions
+from known_limits_functions import Array
+
 Q, EVALUATIONS = 4, 48
 # Suggestions may be beyond a limit by as much as this, in units of the limit's own sides.
 ALLOWED = 1e-6
@@ -69,7 +71,7 @@ class Task:
 
     @property
     def starts(self) -> int:
-        """How many points a run begins with: 2 (d + 1), a quarter of all at most, in whole rounds."""
+        """A run begins with 2 (d + 1) points, a quarter of all at most, in whole rounds."""
         return Q * math.ceil(min(2 * (self.d + 1), EVALUATIONS / 4) / Q)
 
     @property
@@ -84,10 +86,10 @@ class Task:
         b = np.array([each.value for each in chosen]) - A @ self.low
         return A * self.span, b
 
-    def formula(self, text: str, x, functions: Mapping[str, Callable] = _FUNCTIONS):
+    def formula(self, text: str, x, known: Mapping[str, Callable] = _FUNCTIONS):
         """A formula at values x (..., d), of NumPy's or of a library with such functions."""
         names = {name: x[..., k] for k, name in enumerate(self.ranges)}
-        return eval(text, {"__builtins__": {}, **functions, **names})  # noqa: S307
+        return eval(text, {"__builtins__": {}, **known, **names})
 
     def excess(self, x: Array) -> Array:
         """By how much values x (..., d) are beyond the limit that they miss most: (...)."""
@@ -140,139 +142,40 @@ def _mixture(names: Sequence[str]) -> Linear:
     return Linear(dict.fromkeys(names, 1.0), 1.0, is_equation=True)
 
 
-def mixture_3(x: Array) -> Array:
-    """A special cubic blend of three components with a ripple."""
-    a, b, c = np.moveaxis(x, -1, 0)
-    blend = 3.2 * a + 2.1 * b + 2.6 * c - 6.5 * a * b + 3.0 * a * c - 4.2 * b * c - 18.0 * a * b * c
-    return blend + 0.4 * np.sin(9.0 * a) * np.cos(7.0 * b)
-
-
-_DRAWN = np.random.default_rng(7)
-_SINGLE, _PAIRS = _DRAWN.uniform(1.0, 3.0, 7), np.triu(_DRAWN.normal(0.0, 4.0, (7, 7)), 1)
-_PROPERTIES, _COSTS = _DRAWN.uniform(0.0, 1.0, (4, 20)), _DRAWN.uniform(0.0, 1.0, 20)
-_TARGETS, _WEIGHTS = np.array([0.65, 0.35, 0.7, 0.4]), np.array([8.0, 5.0, 3.0, 2.0])
-
-
-def mixture_7(x: Array) -> Array:
-    """A quadratic blend of seven components, some of which help each other."""
-    return x @ _SINGLE + np.sum((x @ _PAIRS) * x, axis=-1)
-
-
-def mixture_20(x: Array) -> Array:
-    """Four properties of a blend of twenty components should meet targets, at little cost."""
-    return ((x @ _PROPERTIES.T - _TARGETS) ** 2) @ _WEIGHTS + 0.5 * (x @ _COSTS)
-
-
-def process(x: Array) -> Array:
-    """A blend of four components that is heated."""
-    a, b, c, d, heat = np.moveaxis(x, -1, 0)
-    t = heat / 100.0
-    blend = 2.0 * a + 1.2 * b + 2.4 * c + 1.8 * d - 5.0 * a * c - 3.0 * b * d
-    return blend + (t - 0.3 - 0.8 * a) ** 2 + 0.5 * np.cos(5.0 * t) * b
-
-
-def vessel(x: Array) -> Array:
-    s, h, r, length = np.moveaxis(x, -1, 0)
-    return (
-        0.6224 * s * r * length + 1.7781 * h * r**2 + 3.1661 * s**2 * length + 19.84 * s**2 * r
-    )
-
-
-def spring(x: Array) -> Array:
-    d, D, n = np.moveaxis(x, -1, 0)
-    return (n + 2.0) * D * d**2
-
-
-def beam(x: Array) -> Array:
-    h, l, t, b = np.moveaxis(x, -1, 0)
-    return 1.10471 * h**2 * l + 0.04811 * t * b * (14.0 + l)
-
-
-def g04(x: Array) -> Array:
-    a, _, c, _, e = np.moveaxis(x, -1, 0)
-    return 5.3578547 * c**2 + 0.8356891 * a * e + 37.293239 * a - 40792.141
-
-
-def g06(x: Array) -> Array:
-    a, b = np.moveaxis(x, -1, 0)
-    return (a - 10.0) ** 3 + (b - 20.0) ** 3
-
-
-def g07(x: Array) -> Array:
-    a, b, c, d, e, f, g, h, i, j = np.moveaxis(x, -1, 0)
-    return (
-        a**2 + b**2 + a * b - 14 * a - 16 * b + (c - 10) ** 2 + 4 * (d - 5) ** 2 + (e - 3) ** 2
-        + 2 * (f - 1) ** 2 + 5 * g**2 + 7 * (h - 11) ** 2 + 2 * (i - 10) ** 2 + (j - 7) ** 2 + 45
-    )  # fmt: skip
-
-
-def g09(x: Array) -> Array:
-    a, b, c, d, e, f, g = np.moveaxis(x, -1, 0)
-    return (
-        (a - 10) ** 2 + 5 * (b - 12) ** 2 + c**4 + 3 * (d - 11) ** 2 + 10 * e**6 + 7 * f**2 + g**4
-        - 4 * f * g - 10 * f - 8 * g
-    )  # fmt: skip
-
-
-_HARTMANN_A = np.array(
-    [
-        [10, 3, 17, 3.5, 1.7, 8],
-        [0.05, 10, 17, 0.1, 8, 14],
-        [3, 3.5, 1.7, 10, 17, 8],
-        [17, 8, 0.05, 10, 0.1, 14],
-    ]
-)
-_HARTMANN_P = 1e-4 * np.array(
-    [
-        [1312, 1696, 5569, 124, 8283, 5886],
-        [2329, 4135, 8307, 3736, 1004, 9991],
-        [2348, 1451, 3522, 2883, 3047, 6650],
-        [4047, 8828, 8732, 5743, 1091, 381],
-    ]
-)
-
-
-def hartmann(x: Array) -> Array:
-    inner = (_HARTMANN_A * (x[..., None, :] - _HARTMANN_P) ** 2).sum(axis=-1)
-    return -np.exp(-inner) @ np.array([1.0, 1.2, 3.0, 3.2])
-
-
 def _units(n: int) -> dict[str, tuple[float, float]]:
     return {f"x{k}": (0.0, 1.0) for k in range(n)}
 
 
 _SHEAR = "(6000/(1.4142135623730951*h*l))"
 _BENDING = (
-    "(6000*(14+l/2)*sqrt(l**2/4+((h+t)/2)**2)"
-    "/(2*(1.4142135623730951*h*l*(l**2/12+((h+t)/2)**2))))"
+    "(6000*(14+l/2)*sqrt(l**2/4+((h+t)/2)**2)/(2*(1.4142135623730951*h*l*(l**2/12+((h+t)/2)**2))))"
 )
-_BUCKLING = (
-    "(4.013*30e6*t*b**3/6/196*(1-t/28*0.7905694150420949))"  # sqrt(E / (4 G)) = 0.79
-)
+_BUCKLING = "(4.013*30e6*t*b**3/6/196*(1-t/28*0.7905694150420949))"  # sqrt(E / (4 G)) = 0.79
 
 TASKS = {
     task.name: task
     for task in (
         Task(
-            "mixture-3", {name: (0.0, 1.0) for name in "abc"}, mixture_3, 0.4632362391852567, [1 / 3] * 3, 1.0,
+            "mixture-3", dict.fromkeys("abc", (0.0, 1.0)), functions.mixture_3,
+            0.4632362391852567, [1 / 3] * 3, 1.0,
             linear=(_mixture("abc"),),
         ),
         Task(
-            "mixture-7", _units(7), mixture_7, -0.0472481428959666, [1 / 7] * 7, 0.3,
+            "mixture-7", _units(7), functions.mixture_7, -0.0472481428959666, [1 / 7] * 7, 0.3,
             linear=(_mixture(list(_units(7))),),
         ),
         Task(
-            "mixture-20", _units(20), mixture_20, 0.116675421745767, [0.05] * 20, 0.15,
+            "mixture-20", _units(20), functions.mixture_20, 0.116675421745767, [0.05] * 20, 0.15,
             linear=(_mixture(list(_units(20))),),
         ),
         Task(
-            "process", {**{name: (0.0, 1.0) for name in "abcd"}, "T": (20.0, 120.0)}, process,
+            "process", {**dict.fromkeys("abcd", (0.0, 1.0)), "T": (20.0, 120.0)}, functions.process,
             0.533027189321474, [0.25, 0.25, 0.25, 0.25, 60.0], 0.4,
             linear=(_mixture("abcd"),),
             formulas=("T*a/40 - 1", "exp(3*b + 2*c - 1.5*(T - 20)/100)/3 - 1"),
         ),
         Task(
-            "hartmann-6", _units(6), hartmann, -2.595108293729442, [0.2] * 6, 0.4,
+            "hartmann-6", _units(6), functions.hartmann, -2.595108293729442, [0.2] * 6, 0.4,
             linear=(
                 Linear(dict.fromkeys(_units(6), 1.0), 1.5),
                 Linear({"x0": 1.0, "x1": -1.0, "x5": -0.5}, 0.0),
@@ -281,13 +184,13 @@ TASKS = {
         Task(
             "vessel",
             {"s": (0.1, 6.1875), "h": (0.1, 6.1875), "r": (10.0, 200.0), "length": (10.0, 200.0)},
-            vessel, 5885.332773615936, [1.5, 1.0, 55.0, 120.0], 100000.0,
+            functions.vessel, 5885.332773615936, [1.5, 1.0, 55.0, 120.0], 100000.0,
             linear=(Linear({"s": -1.0, "r": 0.0193}, 0.0), Linear({"h": -1.0, "r": 0.00954}, 0.0)),
             formulas=("1 - 3.141592653589793*r**2*(length + 4*r/3)/1296000",),
         ),
         Task(
             "spring", {"d": (0.05, 2.0), "D": (0.25, 1.3), "n": (2.0, 15.0)},
-            spring, 0.012665232788082, [0.06, 0.5, 8.0], 0.05,
+            functions.spring, 0.012665232788082, [0.06, 0.5, 8.0], 0.05,
             linear=(Linear({"d": 1.0, "D": 1.0}, 1.5),),
             formulas=(
                 "1 - D**3*n/(71785*d**4)",
@@ -297,7 +200,7 @@ TASKS = {
         ),
         Task(
             "beam", {"h": (0.125, 5.0), "l": (0.1, 10.0), "t": (0.1, 10.0), "b": (0.1, 5.0)},
-            beam, 1.7248523085573972, [0.25, 6.0, 9.0, 0.3], 2.0,
+            functions.beam, 1.7248523085573972, [0.25, 6.0, 9.0, 0.3], 2.0,
             linear=(Linear({"h": 1.0, "b": -1.0}, 0.0),),
             formulas=(
                 f"sqrt({_SHEAR}**2 + 2*{_SHEAR}*{_BENDING}*l/(2*sqrt(l**2/4+((h+t)/2)**2))"
@@ -311,7 +214,7 @@ TASKS = {
         Task(
             "G04",
             {"a": (78, 102), "b": (33, 45), "c": (27, 45), "d": (27, 45), "e": (27, 45)},
-            g04, -30665.5386718124, [80.0, 35.0, 32.0, 40.0, 36.0], 1500.0,
+            functions.g04, -30665.5386718124, [80.0, 35.0, 32.0, 40.0, 36.0], 1500.0,
             formulas=(
                 "(85.334407 + 0.0056858*b*e + 0.0006262*a*d - 0.0022053*c*e)/92 - 1",
                 "-(85.334407 + 0.0056858*b*e + 0.0006262*a*d - 0.0022053*c*e)/92",
@@ -322,12 +225,12 @@ TASKS = {
             ),
         ),
         Task(
-            "G06", {"a": (13.0, 100.0), "b": (0.0, 100.0)}, g06, -6961.8138777,
+            "G06", {"a": (13.0, 100.0), "b": (0.0, 100.0)}, functions.g06, -6961.8138777,
             [15.05, 5.0], 1000.0,
             formulas=("1 - ((a - 5)**2 + (b - 5)**2)/100", "((a - 6)**2 + (b - 5)**2)/82.81 - 1"),
         ),
         Task(
-            "G07", {name: (-10.0, 10.0) for name in "abcdefghij"}, g07, 24.3062090681,
+            "G07", dict.fromkeys("abcdefghij", (-10.0, 10.0)), functions.g07, 24.3062090681,
             [2.8, 1.2, 6.1, 6.1, -0.2, 2.0, 4.0, -1.2, 6.1, 7.1], 1000.0,
             linear=(
                 Linear({"a": 4.0, "b": 5.0, "g": -3.0, "h": 9.0}, 105.0),
@@ -343,7 +246,7 @@ TASKS = {
             ),
         ),
         Task(
-            "G09", {name: (-10.0, 10.0) for name in "abcdefg"}, g09, 680.630057374,
+            "G09", dict.fromkeys("abcdefg", (-10.0, 10.0)), functions.g09, 680.630057374,
             [1.0, 1.0, 0.0, 1.0, 0.0, 1.0, 1.0], 1e6,
             formulas=(
                 "(2*a**2 + 3*b**4 + c + 4*d**2 + 5*e)/127 - 1",

@@ -21,7 +21,7 @@ def test_gradients_are_projected_onto_the_directions_that_are_left():
         x, g = rng.choice([0.0, 1.0, 0.4], d), rng.standard_normal(d)
         slopes, at = rng.standard_normal((int(rng.integers(0, 4)), d)), rng.random(3) < 0.7
         at = at[: len(slopes)]
-        planes = np.linalg.qr(rng.standard_normal((d, int(rng.integers(0, min(2, d - 1) + 1)))))[0].T
+        planes = np.linalg.qr(rng.standard_normal((d, int(rng.integers(0, min(3, d))))))[0].T
         limits = Limits(np.where(at, -1e-10, -0.1)[None], slopes[None])
         found = along(g[None], x[None], np.zeros(d), np.ones(d), limits, planes)[0]
         sides = np.vstack([-np.eye(d)[x == 0.0], np.eye(d)[x == 1.0]])
@@ -39,10 +39,13 @@ def test_points_beyond_a_curve_come_to_its_nearest_point_in_a_mixture():
     )
     domain, rng = space.domain(), np.random.default_rng(0)
     X = rng.dirichlet(np.ones(4), 30)
-    moved, curves = domain.project(X), [
-        lambda u: 0.1 - u[0] ** 2 - u[1] ** 2,
-        lambda u: 2.0 - np.exp(2.0 * u[2]) + 3.0 * u[0],
-    ]
+    moved, curves = (
+        domain.project(X),
+        [
+            lambda u: 0.1 - u[0] ** 2 - u[1] ** 2,
+            lambda u: 2.0 - np.exp(2.0 * u[2]) + 3.0 * u[0],
+        ],
+    )
     limits = [{"type": "ineq", "fun": each} for each in curves]
     limits.append({"type": "eq", "fun": lambda u: u.sum() - 1.0})
     worse = []
@@ -52,7 +55,8 @@ def test_points_beyond_a_curve_come_to_its_nearest_point_in_a_mixture():
         )
         worse.append(np.linalg.norm(y - x) - np.sqrt(best.fun))
     assert all(min(each(y) for each in curves) >= 0.0 for y in moved)
-    assert np.median(worse) < 1e-3 and max(worse) < 0.05
+    assert np.median(worse) < 1e-3
+    assert max(worse) < 0.05
 
 
 def test_ascents_follow_faces_and_curves_to_the_top():

@@ -198,8 +198,8 @@ def newton(linear: Domain, limits: tuple[Limit, ...], X: Array) -> Array:
         y <- x - G^T t,    G G^T t = g + G (x - y),    t >= 0,
 
     over the limits that are or were not met, moved into the linear part (Nocedal and Wright 2006,
-    section 18.1). Coordinates that a step takes beyond their ends stop there, and the others make up
-    for it. In the last steps x = y.
+    section 18.1). Coordinates that a step takes beyond their ends stop there, and the others move
+    instead. In the last steps x = y.
 
     Args:
         linear: the domain without limits.

@@ -17,9 +17,9 @@ from innerloop.types import Array
 if TYPE_CHECKING:
     from innerloop.domain.domain import Domain
 
-# Points are searched among so many random ones, one time after the other; and by Newton's method from
-# the best of them, which are fewer by this factor. Of those that are found, or are reached from
-# these, so many are known.
+# Points are searched among so many random ones, one time after the other; and by Newton's method
+# from the best of them, which are fewer by this factor. Of those that are found, or are reached
+# from these, so many are known.
 _DRAWN, _DRAWN_IF_COSTLY = (1024, 1024, 1024, 1024), (128, 256, 512, 1024)
 _TRIED_OF, _TRIED_OF_IF_COSTLY = 4, 8
 _KNOWN, _KNOWN_IF_COSTLY = 1024, 128

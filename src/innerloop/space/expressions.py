@@ -161,9 +161,7 @@ def _multiply(u: Dual, v: Dual) -> Dual:
 
 def _divide(u: Dual, v: Dual) -> Dual:
     value = u.value / v.value
-    return Dual(
-        value, _sum(_times(1.0 / v.value, u.slope), _times(-value / v.value, v.slope))
-    )
+    return Dual(value, _sum(_times(1.0 / v.value, u.slope), _times(-value / v.value, v.slope)))
 
 
 def _power(u: Dual, v: Dual) -> Dual:

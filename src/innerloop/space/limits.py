@@ -79,11 +79,12 @@ class LimitOfFormula:
             value, slope = self.kinds[name].numbers(X[:, self.places[name]])
             variables[name] = Dual(value, slope * self._units[k])
         excess, size = self.formula.excess(variables)
-        R, p = len(X), len(self._names)
-        slope = np.zeros((1, p)) if excess.slope is None else excess.slope
-        slope = slope if len(slope) == R else np.broadcast_to(slope, (R, p))
-        value, size = (u[:, 0] if len(u) == R else np.broadcast_to(u[:, 0], R) for u in (excess.value, size))
-        return value, slope, size
+        slope = np.zeros((1, len(self._names))) if excess.slope is None else excess.slope
+        value, slope, size = (
+            each if len(each) == len(X) else np.repeat(each, len(X), axis=0)
+            for each in (excess.value, slope, size)
+        )
+        return value[:, 0], slope, size[:, 0]
 
     @cached_property
     def _units(self) -> Array:

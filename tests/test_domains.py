@@ -159,7 +159,7 @@ def random_space(rng):
     parameters, values = {}, []
     for name in names:
         low, step = int(rng.integers(-5, 5)), int(rng.integers(1, 4))
-        high = low + int(rng.integers(1, 31 if len(names) == 2 else 13))
+        high = low + int(rng.integers(step, 31 if len(names) == 2 else 13))
         if rng.random() < 0.3:
             parameters[name] = il.Real(low / 10, high / 10, step=step / 10)
             values.append([Fraction(k, 10) for k in range(low, high + 1, step)])

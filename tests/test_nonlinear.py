@@ -64,7 +64,7 @@ def test_formulas_mean_what_python_means_and_slopes_are_differences(text):
         name: Dual(X[:, k : k + 1], np.broadcast_to(np.eye(2)[k], (20, 2)))
         for k, name in enumerate("xy")
     }
-    excess, _ = formula.excess(variables, 2)
+    excess, _ = formula.excess(variables)
     np.testing.assert_allclose(
         excess.value[:, 0], [difference(x) for x in X], rtol=1e-12, atol=1e-12
     )

@@ -25,6 +25,7 @@ ENVIRONMENTS: dict[str, list[list[str]]] = {
         ]
     ],
     "botorch": [[TORCH], ["botorch==0.18.1", "scipy<1.18"]],
+    "ax": [[TORCH], ["ax-platform==1.3.1"]],
     "optuna": [[TORCH], ["optuna==5.0.0", "scipy", "greenlet"]],
     "cma": [["cma==4.5.0", "numpy", "scipy"]],
     "smac": [["smac==2.4.1"]],

@@ -14,7 +14,10 @@ from innerloop.types import Array
 if TYPE_CHECKING:
     from innerloop.domain.domain import Domain
 
-_NEWTON_STEPS, _HALVINGS = 8, 40
+_NEWTON_STEPS = 8
+# Pulled points are this close to where the way becomes free, in parts of the way; so many places on
+# it are looked at together, if there are few points, or at one time.
+_CLOSEST, _PLACES, _MOST_PLACES = 2.0**-40, 15, 512
 # The last steps are the shortest ones from where the others have led: these converge faster.
 _SHORTEST = 4
 # Steps aim this far beyond the distance that is to be kept, in coordinates.
@@ -33,6 +36,10 @@ class Limit(Protocol):
     @property
     def columns(self) -> NDArray[np.bool_]:
         """The coordinates that it depends on: (d,)."""
+
+    @property
+    def is_costly(self) -> bool:
+        """Whether queries are valued one after the other, by a call of a function for each."""
 
     def excess(self, X: Array, slack: float) -> Array:
         """By how much queries are beyond the limit.
@@ -92,7 +99,7 @@ class Curved:
         """Points of the domain near points X (R, d) of its linear part.
 
         Newton's method finds where a limit is met with the least move. Where it does not, points
-        are pulled towards one that is known, as little as halving finds out.
+        are pulled towards one that is known, as little as is needed.
         """
         Y = X.copy()
         outside = np.flatnonzero(~self.contains(X, 0.0))
@@ -111,11 +118,16 @@ class Curved:
         if len(differs):
             X[differs] = self._with_values_of(known[differs], X[differs], fixed)
         way = np.where(self.linked, known - X, 0.0)
-        short, far = np.zeros((len(X), 1)), np.ones((len(X), 1))
-        for _ in range(_HALVINGS):
-            middle = 0.5 * (short + far)
-            inside = self.contains(X + middle * way, 0.0)[:, None]
-            far, short = np.where(inside, middle, far), np.where(inside, short, middle)
+        far, step = np.ones((len(X), 1)), 1.0
+        costly = any(limit.is_costly for limit in self.limits)
+        number = 1 if costly else max(1, min(_PLACES, _MOST_PLACES // len(X)))
+        shares = np.arange(number, 0, -1) / (number + 1)
+        while step > _CLOSEST:
+            places = far - step * shares
+            tried = X[:, None] + places[..., None] * way[:, None]
+            inside = self.contains(tried.reshape(-1, X.shape[1]), 0.0).reshape(places.shape)
+            first = np.where(inside, places, far).min(axis=1, keepdims=True)
+            far, step = first, step / (number + 1)
         # All the way, rounding may not be in between.
         return np.where(self.linked & (far == 1.0), known, X + far * way)
 
@@ -142,6 +154,11 @@ class _OfOthers:
     def columns(self) -> NDArray[np.bool_]:
         """The coordinates that it depends on: (d,)."""
         return np.append(self.limit.columns, False)
+
+    @property
+    def is_costly(self) -> bool:
+        """Whether queries are valued one after the other."""
+        return self.limit.is_costly
 
     def excess(self, X: Array, slack: float) -> Array:
         """By how much queries (R, d) are beyond the limit: (R,)."""
@@ -184,7 +201,8 @@ def newton(linear: Domain, limits: tuple[Limit, ...], X: Array) -> Array:
         y <- x - G^T t,    G G^T t = g + G (x - y),    t >= 0,
 
     over the limits that are or were not met, moved into the linear part (Nocedal and Wright 2006,
-    section 18.1). In the last steps x = y.
+    section 18.1). Coordinates that a step takes beyond their ends stop there, and the others move
+    instead. In the last steps x = y.
 
     Args:
         linear: the domain without limits.
@@ -208,13 +226,48 @@ def newton(linear: Domain, limits: tuple[Limit, ...], X: Array) -> Array:
         if not going.any():
             break
         rows, held = rows[going], held[going]
-        g, G = np.where(usable, g, 0.0)[going], G[going]
+        g, G, usable = np.where(usable, g, 0.0)[going], G[going], usable[going]
         ahead = (X[rows] - Y[rows]) * (remaining >= _SHORTEST)
-        gap = g + (G @ ahead[..., None])[..., 0]
-        step = ahead - (np.swapaxes(G, 1, 2) @ _multipliers(G, gap)[..., None])[..., 0]
+        step = _step(g, G, ahead)
+        ends = np.minimum(np.maximum(Y[rows] + step, linear.low), linear.high)
+        stopped = (ends != Y[rows] + step) & moving
+        some = np.flatnonzero(stopped.any(axis=1))
+        if len(some):
+            steep = np.where(usable[some, :, None] & moving, slopes[going][some], 0.0)
+            stops = np.where(stopped[some], (ends - Y[rows])[some], 0.0)
+            step[some] = _with_stops(linear, g[some], steep, ahead[some], stopped[some], stops)
         longest = np.maximum(np.abs(step).max(axis=1, keepdims=True), _LONGEST)
         Y[rows] = linear.project(Y[rows] + step * (_LONGEST / longest))
     return Y
+
+
+def _step(g: Array, G: Array, ahead: Array) -> Array:
+    """The least change of ways ahead (R, d) that meets g + G step <= 0: (R, d)."""
+    gap = g + (G @ ahead[..., None])[..., 0]
+    return np.asarray(ahead - (np.swapaxes(G, 1, 2) @ _multipliers(G, gap)[..., None])[..., 0])
+
+
+def _with_stops(
+    linear: Domain,
+    g: Array,
+    steep: Array,
+    ahead: Array,
+    stopped: NDArray[np.bool_],
+    stops: Array,
+) -> Array:
+    """Steps (R, d) of which some coordinates are given: others meet limits and equations.
+
+    steep: the slopes (R, k, d), as they are in the cube. stopped, stops: which coordinates are
+    given, and how far they go, (R, d).
+    """
+    G, ahead = np.where(stopped[:, None], 0.0, steep), np.where(stopped, 0.0, ahead)
+    normals = linear.normals
+    if normals is not None:
+        N = np.where(stopped[:, None], 0.0, normals)
+        across = np.linalg.pinv(N, rcond=_RIDGE**0.5)
+        G = G - (G @ across) @ N
+        ahead = ahead - (across @ (N @ ahead[..., None] + (normals @ stops.T).T[..., None]))[..., 0]
+    return _step(g + (steep @ stops[..., None])[..., 0], G, ahead) + stops
 
 
 def _multipliers(G: Array, gap: Array) -> Array:

@@ -18,11 +18,14 @@ from innerloop.types import Array
 if TYPE_CHECKING:
     from innerloop.domain.domain import Domain
 
-# Points are searched among so many random ones, and by Newton's method from the best of them; so
-# many times.
-_DRAWN, _TRIED, _ROUNDS = 1024, 256, 4
-# With fewer points than this, others are reached from them.
-_ENOUGH, _KNOWN, _STEPS = 256, 1024, 3
+# Points are searched among so many random ones, one time after the other; and by Newton's method
+# from the best of them, which are fewer by this factor. Of those that are found, or are reached
+# from these, so many are known.
+_DRAWN, _DRAWN_IF_COSTLY = (1024, 1024, 1024, 1024), (128, 256, 512, 1024)
+_TRIED_OF, _TRIED_OF_IF_COSTLY = 4, 8
+_KNOWN, _KNOWN_IF_COSTLY = 1024, 128
+# If fewer than one of so many are inside, others are reached from them, by so many steps.
+_ENOUGH_OF, _STEPS = 4, 3
 # Random points of the linear part are drawn until enough are inside, if so many of them are.
 _SHARE_INSIDE = 1 / 8
 _SHORTENED = 12
@@ -40,27 +43,33 @@ def curved(linear: Domain, limits: tuple[Limit, ...]) -> Curved:
     """
     generator = np.random.default_rng(0)
     found = np.zeros((0, linear.d))
-    for _ in range(_ROUNDS):
-        X = np.concatenate([linear.interior[None], linear.sample(_DRAWN, generator)])
+    costly = any(limit.is_costly for limit in limits)
+    draws = _DRAWN_IF_COSTLY if costly else _DRAWN
+    tried_of = _TRIED_OF_IF_COSTLY if costly else _TRIED_OF
+    for drawn in draws:
+        X = np.concatenate([linear.interior[None], linear.sample(drawn, generator)])
         inside = meets(limits, X, 0.0)
         found = np.concatenate([found, X[inside]])
-        if inside.sum() < _ENOUGH:
+        are_enough = bool(inside.sum() >= drawn // _ENOUGH_OF)
+        if not are_enough:
             excess = np.sum([np.maximum(limit.excess(X, 0.0), 0.0) for limit in limits], axis=0)
-            nearest = np.argsort(np.where(inside, np.inf, excess), kind="stable")[:_TRIED]
+            order = np.argsort(np.where(inside, np.inf, excess), kind="stable")
+            nearest = order[: drawn // tried_of]
             moved = newton(linear, limits, X[nearest])
             found = np.concatenate([found, moved[meets(limits, moved, 0.0)]])
         if len(found):
             break
     else:
         raise InputError(
-            f"no point was found among {_ROUNDS * _DRAWN} random ones, nor by Newton's method from "
-            f"{_ROUNDS * _TRIED} of them"
+            f"no point was found among {sum(draws)} random ones, nor by Newton's method from "
+            f"{sum(draws) // tried_of} of them"
         )
-    if inside.sum() >= _ENOUGH:
+    if are_enough:
         return Curved(linear, limits, found)
     # They may be few, and those that Newton's method found lie on the edge.
     known = Curved(linear, limits, found)
-    start = found[generator.integers(len(found), size=_KNOWN)]
+    number = _KNOWN_IF_COSTLY if costly else _KNOWN
+    start = found[generator.integers(len(found), size=number)]
     walked = _walked(known, start, 10 + 2 * int(known.linked.sum()), generator)
     return Curved(linear, limits, walked)
 
@@ -96,7 +105,9 @@ class CurvedSampler:
     @cached_property
     def _share_inside(self) -> float:
         """About how much of the linear part is inside."""
-        X = self.curved.linear.sample(_DRAWN, np.random.default_rng(0))
+        costly = any(limit.is_costly for limit in self.curved.limits)
+        number = _KNOWN_IF_COSTLY if costly else _KNOWN
+        X = self.curved.linear.sample(number, np.random.default_rng(0))
         return float(self.curved.contains(X, 0.0).mean())
 
     def _from_inside(self, size: int, generator: np.random.Generator) -> Array:

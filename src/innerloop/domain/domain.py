@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from innerloop import checks
-from innerloop.domain import polytope
+from innerloop.domain import polytope, tangent
 from innerloop.domain.combinations import Combinations, combinations
 from innerloop.domain.conditions import Conditions
 from innerloop.domain.curved import Curved, Limit, wider
@@ -116,7 +116,7 @@ class Domain:
         return np.asarray((self.A[:, moving] != 0.0).any(axis=1), dtype=np.float64)
 
     @cached_property
-    def _normals(self) -> Array | None:
+    def normals(self) -> Array | None:
         """Directions in which the domain has no extent, of length 1: (r, d); None without any."""
         pairs = polytope.opposite(self.A, self.b)
         if not len(pairs):
@@ -261,7 +261,7 @@ class Domain:
     @property
     def is_flat(self) -> bool:
         """Whether an equation ties continuous coordinates to each other."""
-        return self.b.size > 0 and self._normals is not None
+        return self.b.size > 0 and self.normals is not None
 
     @property
     def ends_at_sides(self) -> bool:
@@ -286,7 +286,7 @@ class Domain:
         return Projection.of(self.low, self.high, self.A, self.b, moving).nearest(X)
 
     def along(self, grad: Array, X: Array) -> Array:
-        """Gradients without what points out of the plane of the equations, if there are any.
+        """Gradients without what leads out of the domain, at limits that points are at.
 
         In a union they lie within the part of their point.
 
@@ -300,7 +300,33 @@ class Domain:
         if self.sparse is not None:
             flat = grad.reshape(-1, self.d)
             return self.sparse.along(flat, X.reshape(-1, self.d)).reshape(grad.shape)
-        return self.in_plane(self.moving(grad, X))
+        grad = self.moving(grad, X)
+        if self.is_box:
+            return grad
+        flat, points = grad.reshape(-1, self.d), X.reshape(-1, self.d)
+        limits = self._limits_near(points)
+        along = tangent.along(flat, points, self.low, self.high, limits, self.normals)
+        return along.reshape(grad.shape)
+
+    def _limits_near(self, X: Array) -> tangent.Limits:
+        """The inequalities at points (R, d), but for equations, and the limits that are cheap."""
+        moving = self.continuous & (self.high > self.low)
+        A, b = self._one_sided
+        over, slopes = X @ A.T - b, np.broadcast_to(A * moving, (len(X), *A.shape))
+        curved = () if self.curved is None else self.curved.limits
+        found = [limit.linearized(X) for limit in curved if not limit.is_costly]
+        if found:
+            over = np.column_stack([over, *(value for value, _ in found)])
+            steep = np.stack([slope for _, slope in found], axis=1) * moving
+            slopes = np.concatenate([slopes, steep], axis=1)
+        return tangent.Limits(over, slopes)
+
+    @cached_property
+    def _one_sided(self) -> tuple[Array, Array]:
+        """A (k, d) and b (k,) of the inequalities that are not halves of equations."""
+        opposite = (self.A[:, None] == -self.A).all(axis=2) & (self.b[:, None] + self.b <= SLACK)
+        single = ~opposite.any(axis=1)
+        return self.A[single], self.b[single]
 
     def in_plane(self, grad: Array) -> Array:
         """Directions without what points out of the plane of the equations, if there are any.
@@ -311,9 +337,9 @@ class Domain:
         Returns:
             Directions, (..., d).
         """
-        if self.b.size == 0 or self._normals is None:
+        if self.b.size == 0 or self.normals is None:
             return grad
-        within: Array = grad - (grad @ self._normals.T) @ self._normals
+        within: Array = grad - (grad @ self.normals.T) @ self.normals
         return within
 
     def with_levels(self, count: int) -> Domain:

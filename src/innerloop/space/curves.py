@@ -20,7 +20,7 @@ from innerloop.space.constraints import (
     parse,
     refusal,
 )
-from innerloop.space.expressions import Dual, evaluate, is_deep, names_in
+from innerloop.space.expressions import Dual, evaluate, is_deep, names_in, subtract
 from innerloop.space.parameters import Choice, Integer, Real
 from innerloop.types import Array
 
@@ -48,19 +48,18 @@ class Formula(Restriction):
         sides = (names_in(side) or [] for side in (self.left, self.right))
         return tuple(dict.fromkeys(name for side in sides for name in side))
 
-    def excess(self, variables: Mapping[str, Dual], p: int) -> tuple[Dual, Array]:
+    def excess(self, variables: Mapping[str, Dual]) -> tuple[Dual, Array]:
         """By how much the left side is above the right one; infinite where one has no value.
 
         Args:
             variables: values and slopes of the parameters, by name.
-            p: how many variables the slopes are in.
 
         Returns:
             The difference, and the size of the sides (N, 1).
         """
         with np.errstate(all="ignore"):
-            left, right = (evaluate(side, variables, p) for side in (self.left, self.right))
-            value, slope = left.value - right.value, left.slope - right.slope
+            left, right = (evaluate(side, variables) for side in (self.left, self.right))
+            value, slope = subtract(left, right)
             size = np.abs(left.value) + np.abs(right.value)
         return Dual(np.where(np.isnan(value), np.inf, value), slope), size
 
@@ -73,7 +72,7 @@ class Formula(Restriction):
         Returns:
             A number that is 0 or more.
         """
-        found, sizes = self.excess({n: Dual.constant(params[n], 0) for n in self.names}, 0)
+        found, sizes = self.excess({n: Dual.constant(params[n]) for n in self.names})
         excess, size = float(found.value[0, 0]), float(sizes[0, 0])
         if math.isinf(excess):
             return max(excess, 0.0)

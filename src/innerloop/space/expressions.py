@@ -6,6 +6,7 @@ Slopes are carried along with values (forward mode): of a product (u v)' = u' v 
 from __future__ import annotations
 
 import ast
+import math
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
@@ -18,15 +19,18 @@ _LARGEST, _DEEPEST = 1e300, 200
 
 
 class Dual(NamedTuple):
-    """Values (N, 1) at N points with their slopes in p variables (N, p); N may be 1."""
+    """Values (N, 1) at N points with their slopes in p variables (N, p); N may be 1.
+
+    What depends on nothing has no slope.
+    """
 
     value: Array
-    slope: Array
+    slope: Array | None
 
     @classmethod
-    def constant(cls, number: float, p: int) -> Dual:
-        """A number that depends on nothing, beside p variables."""
-        return cls(np.full((1, 1), float(number)), np.zeros((1, p)))
+    def constant(cls, number: float) -> Dual:
+        """A number that depends on nothing."""
+        return cls(np.full((1, 1), float(number)), None)
 
 
 def names_in(node: ast.expr) -> list[str] | None:
@@ -73,13 +77,12 @@ def is_deep(node: ast.expr) -> bool:
     return True
 
 
-def evaluate(node: ast.expr, variables: Mapping[str, Dual], p: int) -> Dual:
+def evaluate(node: ast.expr, variables: Mapping[str, Dual]) -> Dual:
     """A formula at some points; NaN or infinite where it has no value.
 
     Args:
         node: a formula, of which `names_in` knows the names.
         variables: values and slopes by name.
-        p: how many variables the slopes are in.
 
     Returns:
         Values and slopes.
@@ -88,19 +91,20 @@ def evaluate(node: ast.expr, variables: Mapping[str, Dual], p: int) -> Dual:
         case ast.Name(id=name):
             return variables[name]
         case ast.Constant(value=int() | float() as number):
-            return Dual.constant(number, p)
+            return Dual.constant(number)
         case ast.UnaryOp(op=operator, operand=operand):
-            inner = evaluate(operand, variables, p)
+            inner = evaluate(operand, variables)
             return _scaled(inner, -1.0) if isinstance(operator, ast.USub) else inner
         case ast.BinOp(left=left, op=operator, right=right):
-            sides = (evaluate(side, variables, p) for side in (left, right))
+            sides = (evaluate(side, variables) for side in (left, right))
             return _OPERATIONS[type(operator)](*sides)
         case ast.Call(func=ast.Name(id="min" | "max" as name), args=arguments):
-            return _extreme(name, [evaluate(each, variables, p) for each in arguments])
+            return _extreme(name, [evaluate(each, variables) for each in arguments])
         case ast.Call(func=ast.Name(id=name), args=[argument]):
             function, derivative = _FUNCTIONS[name]
-            inner = evaluate(argument, variables, p)
-            return Dual(function(inner.value), _times(derivative(inner.value), inner.slope))
+            inner = evaluate(argument, variables)
+            slope = None if inner.slope is None else _times(derivative(inner.value), inner.slope)
+            return Dual(function(inner.value), slope)
     raise ValueError(f"no formula: {ast.dump(node)}")
 
 
@@ -115,38 +119,62 @@ def _all_names(nodes: list[ast.expr]) -> list[str] | None:
     return found
 
 
-def _times(factor: Array, slope: Array) -> Array:
+def _times(factor: Array, slope: Array | None) -> Array | None:
     """A factor times a slope; nothing moves what does not move, however steep it is."""
-    return np.where(slope == 0.0, 0.0, factor * slope)
+    if slope is None:
+        return None
+    product: Array = factor * slope
+    return product if math.isfinite(product.sum()) else np.where(slope == 0.0, 0.0, product)
+
+
+def _sum(s: Array | None, t: Array | None) -> Array | None:
+    """The sum of two slopes."""
+    if s is None or t is None:
+        return t if s is None else s
+    return s + t
 
 
 def _scaled(u: Dual, factor: float) -> Dual:
-    return Dual(factor * u.value, factor * u.slope)
+    return Dual(factor * u.value, None if u.slope is None else factor * u.slope)
 
 
 def _add(u: Dual, v: Dual) -> Dual:
-    return Dual(u.value + v.value, u.slope + v.slope)
+    return Dual(u.value + v.value, _sum(u.slope, v.slope))
 
 
-def _subtract(u: Dual, v: Dual) -> Dual:
-    return Dual(u.value - v.value, u.slope - v.slope)
+def subtract(u: Dual, v: Dual) -> Dual:
+    """The difference of two formulas.
+
+    Args:
+        u: values and slopes.
+        v: what is taken away.
+
+    Returns:
+        Values and slopes.
+    """
+    return _add(u, _scaled(v, -1.0))
 
 
 def _multiply(u: Dual, v: Dual) -> Dual:
-    return Dual(u.value * v.value, _times(v.value, u.slope) + _times(u.value, v.slope))
+    return Dual(u.value * v.value, _sum(_times(v.value, u.slope), _times(u.value, v.slope)))
 
 
 def _divide(u: Dual, v: Dual) -> Dual:
     value = u.value / v.value
-    return Dual(value, _times(1.0 / v.value, u.slope) - _times(value / v.value, v.slope))
+    return Dual(value, _sum(_times(1.0 / v.value, u.slope), _times(-value / v.value, v.slope)))
 
 
 def _power(u: Dual, v: Dual) -> Dual:
     value = u.value**v.value
-    base = _times(np.where(v.value == 0.0, 0.0, v.value * u.value ** (v.value - 1.0)), u.slope)
-    # Where the exponent moves, the base has to be above 0.
-    exponent = _times(np.where(value == 0.0, 0.0, value * np.log(u.value)), v.slope)
-    return Dual(value, base + exponent)
+    slope = None
+    if u.slope is not None:
+        base = np.where(v.value == 0.0, 0.0, v.value * u.value ** (v.value - 1.0))
+        slope = _times(base, u.slope)
+    if v.slope is not None:
+        # Where the exponent moves, the base has to be above 0.
+        exponent = np.where(value == 0.0, 0.0, value * np.log(u.value))
+        slope = _sum(slope, _times(exponent, v.slope))
+    return Dual(value, slope)
 
 
 def _extreme(name: str, several: list[Dual]) -> Dual:
@@ -156,14 +184,17 @@ def _extreme(name: str, several: list[Dual]) -> Dual:
         better = each.value < best.value if name == "min" else each.value > best.value
         # What has no value has no extreme either.
         better |= np.isnan(each.value)
-        value, slope = np.where(better, each.value, best.value), (each.slope, best.slope)
-        best = Dual(value, np.where(better, *np.broadcast_arrays(*slope)))
+        value = np.where(better, each.value, best.value)
+        # Whichever depends on nothing has slopes that are 0.
+        slopes = [np.zeros(1) if u.slope is None else u.slope for u in (each, best)]
+        is_constant = each.slope is None and best.slope is None
+        best = Dual(value, None if is_constant else np.where(better, *slopes))
     return best
 
 
 _OPERATIONS: dict[type[ast.operator], Callable[[Dual, Dual], Dual]] = {
     ast.Add: _add,
-    ast.Sub: _subtract,
+    ast.Sub: subtract,
     ast.Mult: _multiply,
     ast.Div: _divide,
     ast.Pow: _power,

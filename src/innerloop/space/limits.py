@@ -44,6 +44,8 @@ class LimitOfFormula:
     d: int
     conditions: tuple[Condition, ...]
 
+    is_costly = False
+
     @cached_property
     def columns(self) -> NDArray[np.bool_]:
         """The coordinates that it depends on: (d,)."""
@@ -60,41 +62,50 @@ class LimitOfFormula:
 
     def linearized(self, X: Array) -> tuple[Array, Array]:
         """Values at points (R, d) with a hair of distance (R,), and slopes (R, d)."""
-        excess, size = self._at(X)
+        excess, slope, size = self._at(X)
         slopes = np.zeros(X.shape)
-        slopes[:, self._places] = excess.slope
-        return self._with_distance(excess, size, _AIM), slopes
+        slopes[:, self._places] = slope
+        return self._with_distance(excess, slope, size, _AIM), slopes
 
-    def _with_distance(self, excess: Dual, size: Array, distance: float) -> Array:
-        """The excess with a distance of the continuous coordinates: (R,)."""
-        slope = np.abs(excess.slope[:, self._continuous]).sum(axis=1)
-        room = distance * np.where(np.isfinite(slope), slope, 0.0)
-        return np.asarray(excess.value[:, 0] + room - _ROUNDING * (slope == 0.0) * size[:, 0])
+    def _with_distance(self, excess: Array, slope: Array, size: Array, distance: float) -> Array:
+        """The excess (R,) with a distance of the continuous coordinates: (R,)."""
+        steep = np.abs(slope) @ self._continuous
+        room = distance * np.where(np.isfinite(steep), steep, 0.0)
+        return np.asarray(excess + room - _ROUNDING * (steep == 0.0) * size)
 
     @cached_property
-    def _continuous(self) -> list[bool]:
-        """Which of the parameters in it are continuous."""
-        return [self.kinds[name].count is None for name in self._names]
+    def _continuous(self) -> Array:
+        """1 for those of the parameters in it that are continuous: (p,)."""
+        return np.array([self.kinds[n].count is None for n in self._names], dtype=np.float64)
 
-    def _at(self, X: Array) -> tuple[Dual, Array]:
-        """The excess at points (R, d) in terms of coordinates, and the size of the sides (R, 1)."""
-        variables: dict[str, Dual] = {}
-        p, eye = len(self._names), np.eye(len(self._names))
-        for name in self.formula.names:
-            kind = self.kinds[name]
-            if kind.width == 0:
-                variables[name] = Dual.constant(float(kind.decode(())), p)  # type: ignore[arg-type]
-            else:
-                value, slope = kind.numbers(X[:, self.places[name]])
-                variables[name] = Dual(value, slope * eye[self._names.index(name)])
-        excess, size = self.formula.excess(variables, p)
-        shape = (len(X), 1)
-        slope = np.broadcast_to(excess.slope, (len(X), p))
-        value = np.broadcast_to(excess.value, shape)
+    def _at(self, X: Array) -> tuple[Array, Array, Array]:
+        """At points (R, d): the excess (R,), its slopes (R, p), and the size of the sides (R,)."""
+        variables = {name: Dual.constant(number) for name, number in self._constants.items()}
+        for k, name in enumerate(self._names):
+            value, slope = self.kinds[name].numbers(X[:, self.places[name]])
+            variables[name] = Dual(value, slope * self._units[k])
+        excess, size = self.formula.excess(variables)
+        slope = np.zeros((1, len(self._names))) if excess.slope is None else excess.slope
+        value, slope, size = (
+            each if len(each) == len(X) else np.repeat(each, len(X), axis=0)
+            for each in (excess.value, slope, size)
+        )
+        value = value[:, 0]
         for condition in self.conditions:
-            applies = condition.applies(X)[:, None]
-            value, slope = np.where(applies, value, _MET), np.where(applies, slope, 0.0)
-        return Dual(value, slope), np.broadcast_to(size, shape)
+            applies = condition.applies(X)
+            value, slope = np.where(applies, value, _MET), np.where(applies[:, None], slope, 0.0)
+        return value, slope, size[:, 0]
+
+    @cached_property
+    def _units(self) -> Array:
+        """A row for each of the parameters in it that vary: (p, p)."""
+        return np.eye(len(self._names))
+
+    @cached_property
+    def _constants(self) -> dict[str, float]:
+        """The parameters in it that do not vary, with their values."""
+        fixed = [name for name in self.formula.names if not self.kinds[name].width]
+        return {name: float(self.kinds[name].decode(())) for name in fixed}  # type: ignore[arg-type]
 
     @cached_property
     def _names(self) -> list[str]:
@@ -122,6 +133,8 @@ class LimitOfFunction:
     kinds: Mapping[str, Parameter]
     places: Mapping[str, slice]
     branches: Branches
+
+    is_costly = True
 
     @cached_property
     def columns(self) -> NDArray[np.bool_]:

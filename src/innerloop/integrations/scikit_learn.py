@@ -31,6 +31,8 @@ from innerloop.types import Array
 # How far beliefs may differ, in units of the prior's standard deviation.
 _TOLERANCE = 1e-7
 _STEP = float(np.cbrt(np.finfo(np.float64).eps))
+# Here observations in the unit cube say little, so that a prediction is of the scale of the prior.
+_FAR = 10.0
 # Points of query sets whose covariances are asked for at once, of kernels that know no sets.
 _AT_ONCE = 128
 
@@ -95,11 +97,14 @@ class SklearnModel:
         noise = kernel.diag(X) - latent.diagonal() + alpha
         K = latent + np.diag(noise)
         W = linalg.whitener(K, float(latent.diagonal().max()))
-        offset, unit = 0.0, 1.0
-        if regressor.normalize_y:  # kept under private names only
-            offset = float(np.squeeze(regressor._y_train_mean))
-            unit = float(np.squeeze(regressor._y_train_std))
         residuals = linalg.whiten(W, y.reshape(1, -1).copy())[0]
+        offset, unit = 0.0, 1.0
+        if regressor.normalize_y:  # kept under private names only, and seen in a prediction
+            far = np.full((1, X.shape[1]), _FAR)
+            mean, sd = map(np.squeeze, regressor.predict(far, return_std=True))
+            features = linalg.whiten(W, kernel(far, X))[0]
+            unit = float(sd / np.sqrt(kernel.diag(far)[0] - features @ features))
+            offset = float(mean - unit * (features @ residuals))
         return SklearnModel(kernel, X, noise * unit**2, offset, unit, W, residuals)
 
     @property

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -20,7 +20,7 @@ from innerloop.space.constraints import (
     parse,
     refusal,
 )
-from innerloop.space.expressions import Dual, evaluate, is_deep, names_in, subtract
+from innerloop.space.expressions import Dual, evaluate, is_deep, names_in, steps_of, subtract
 from innerloop.space.parameters import Choice, Integer, Real
 from innerloop.types import Array
 
@@ -58,10 +58,15 @@ class Formula(Restriction):
             The difference, and the size of the sides (N, 1).
         """
         with np.errstate(all="ignore"):
-            left, right = (evaluate(side, variables) for side in (self.left, self.right))
+            left, right = (evaluate(steps, variables) for steps in self._steps)
             value, slope = subtract(left, right)
             size = np.abs(left.value) + np.abs(right.value)
         return Dual(np.where(np.isnan(value), np.inf, value), slope), size
+
+    @cached_property
+    def _steps(self) -> tuple[Sequence[Any], Sequence[Any]]:
+        """How the two sides are computed."""
+        return steps_of(self.left), steps_of(self.right)
 
     def violation(self, params: Mapping[str, Any]) -> float:
         """The excess in parts of the size of the sides, 0 if it is at most 1e-9 of that.

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -77,35 +78,80 @@ def is_deep(node: ast.expr) -> bool:
     return True
 
 
-def evaluate(node: ast.expr, variables: Mapping[str, Dual]) -> Dual:
-    """A formula at some points; NaN or infinite where it has no value.
+# A name, a number, or a function of the results of earlier steps, by their numbers.
+_Step = str | Dual | tuple[Callable[..., Dual], tuple[int, ...]]
+
+
+def steps_of(node: ast.expr) -> tuple[_Step, ...]:
+    """How a formula is computed: what occurs several times is computed once, numbers at once.
 
     Args:
         node: a formula, of which `names_in` knows the names.
+
+    Returns:
+        Steps, of which the last has the result.
+    """
+    steps: list[_Step] = []
+    known: dict[str, int] = {}
+
+    def number_of(part: ast.expr) -> int:
+        """The step that computes a part of the formula."""
+        key = ast.dump(part)
+        if key not in known:
+            step = _step(part, number_of)
+            if isinstance(step, tuple) and not isinstance(step, Dual):
+                function, operands = step
+                given = [steps[i] for i in operands]
+                if all(isinstance(each, Dual) for each in given):
+                    with np.errstate(all="ignore"):
+                        step = function(*given)
+            known[key] = len(steps)
+            steps.append(step)
+        return known[key]
+
+    number_of(node)
+    return tuple(steps)
+
+
+def _step(node: ast.expr, number_of: Callable[[ast.expr], int]) -> _Step:
+    """The last step of a formula, after those of its parts."""
+    match node:
+        case ast.Name(id=name):
+            return name
+        case ast.Constant(value=int() | float() as number):
+            return Dual.constant(number)
+        case ast.UnaryOp(op=operator, operand=operand):
+            sign = -1.0 if isinstance(operator, ast.USub) else 1.0
+            return partial(_scaled, factor=sign), (number_of(operand),)
+        case ast.BinOp(left=left, op=operator, right=right):
+            return _OPERATIONS[type(operator)], (number_of(left), number_of(right))
+        case ast.Call(func=ast.Name(id="min" | "max" as name), args=arguments):
+            return partial(_extreme, name), tuple(map(number_of, arguments))
+        case ast.Call(func=ast.Name(id=name), args=[argument]):
+            return partial(_applied, name), (number_of(argument),)
+    raise ValueError(f"no formula: {ast.dump(node)}")
+
+
+def evaluate(steps: Sequence[_Step], variables: Mapping[str, Dual]) -> Dual:
+    """A formula at some points; NaN or infinite where it has no value.
+
+    Args:
+        steps: of the formula.
         variables: values and slopes by name.
 
     Returns:
         Values and slopes.
     """
-    match node:
-        case ast.Name(id=name):
-            return variables[name]
-        case ast.Constant(value=int() | float() as number):
-            return Dual.constant(number)
-        case ast.UnaryOp(op=operator, operand=operand):
-            inner = evaluate(operand, variables)
-            return _scaled(inner, -1.0) if isinstance(operator, ast.USub) else inner
-        case ast.BinOp(left=left, op=operator, right=right):
-            sides = (evaluate(side, variables) for side in (left, right))
-            return _OPERATIONS[type(operator)](*sides)
-        case ast.Call(func=ast.Name(id="min" | "max" as name), args=arguments):
-            return _extreme(name, [evaluate(each, variables) for each in arguments])
-        case ast.Call(func=ast.Name(id=name), args=[argument]):
-            function, derivative = _FUNCTIONS[name]
-            inner = evaluate(argument, variables)
-            slope = None if inner.slope is None else _times(derivative(inner.value), inner.slope)
-            return Dual(function(inner.value), slope)
-    raise ValueError(f"no formula: {ast.dump(node)}")
+    results: list[Dual] = []
+    for step in steps:
+        if isinstance(step, str):
+            results.append(variables[step])
+        elif isinstance(step, Dual):
+            results.append(step)
+        else:
+            function, operands = step
+            results.append(function(*[results[i] for i in operands]))
+    return results[-1]
 
 
 def _all_names(nodes: list[ast.expr]) -> list[str] | None:
@@ -165,6 +211,8 @@ def _divide(u: Dual, v: Dual) -> Dual:
 
 
 def _power(u: Dual, v: Dual) -> Dual:
+    if v.slope is None and v.value == 2.0:
+        return _multiply(u, u)
     value = u.value**v.value
     slope = None
     if u.slope is not None:
@@ -177,7 +225,14 @@ def _power(u: Dual, v: Dual) -> Dual:
     return Dual(value, slope)
 
 
-def _extreme(name: str, several: list[Dual]) -> Dual:
+def _applied(name: str, u: Dual) -> Dual:
+    """A function of one variable."""
+    function, derivative = _FUNCTIONS[name]
+    slope = None if u.slope is None else _times(derivative(u.value), u.slope)
+    return Dual(function(u.value), slope)
+
+
+def _extreme(name: str, *several: Dual) -> Dual:
     """The least or the largest of several."""
     best = several[0]
     for each in several[1:]:

@@ -187,9 +187,9 @@ def trials(folder, url):
     return json.loads(subprocess.run(line, cwd=folder, capture_output=True, check=True).stdout)
 
 
-def test_eight_processes_make_160_trials_together(folder, url):
+def test_eight_processes_make_80_trials_together(folder, url):
     line = [sys.executable, "-c", FORKING, "8"]
-    line += ["run", "target.py:loss", "--space", "space.toml", "-n", "160", "--storage", url]
+    line += ["run", "target.py:loss", "--space", "space.toml", "-n", "80", "--storage", url]
     run = subprocess.run(line, cwd=folder, capture_output=True, text=True, timeout=200)
     assert run.returncode == 0, run.stderr
     assert "Traceback" not in run.stderr
@@ -198,10 +198,10 @@ def test_eight_processes_make_160_trials_together(folder, url):
     # Of trials that were asked for at the same moment some may have been one too many.
     surplus = [record for record in records if record["lost"]]
     assert {record["state"] for record in surplus} <= {"failed"}
-    assert Counter(r["state"] for r in records if not r["lost"]) == {"complete": 160}
+    assert Counter(r["state"] for r in records if not r["lost"]) == {"complete": 80}
     summary = summary_of(open_study(url, "default"))
     kinds = ("complete", "failed", "lost", "running")
-    assert [summary[kind] for kind in kinds] == [160, 0, len(surplus), 0]
+    assert [summary[kind] for kind in kinds] == [80, 0, len(surplus), 0]
     told = Counter((r["params"]["x"], r["value"]) for r in records if r["state"] == "complete")
     lines = (folder / "evaluated.txt").read_text().splitlines()
     assert told == Counter(tuple(map(float, line.split())) for line in lines)

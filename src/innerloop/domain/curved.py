@@ -20,6 +20,8 @@ _NEWTON_STEPS = 8
 _CLOSEST, _PLACES, _MOST_PLACES = 2.0**-40, 15, 512
 # The last steps are the shortest ones from where the others have led: these converge faster.
 _SHORTEST = 4
+# So often sides of the linear part that a step crosses become limits of the step.
+_SIDES = 3
 # Steps aim this far beyond the distance that is to be kept, in coordinates.
 _REACHED = 4e-10
 # Keeps limits that touch each other from making a system singular.
@@ -199,7 +201,7 @@ def newton(linear: Domain, limits: tuple[Limit, ...], X: Array) -> Array:
 
     over the limits that are or were not met, moved into the linear part (Nocedal and Wright 2006,
     section 18.1). Coordinates that a step takes beyond their ends stop there, and the others move
-    instead. In the last steps x = y.
+    instead; inequalities that it crosses become limits. In the last steps x = y.
 
     Args:
         linear: the domain without limits.
@@ -223,18 +225,13 @@ def newton(linear: Domain, limits: tuple[Limit, ...], X: Array) -> Array:
         if not going.any():
             break
         rows, held = rows[going], held[going]
-        g, G, usable = np.where(usable, g, 0.0)[going], G[going], usable[going]
-        ahead = (X[rows] - Y[rows]) * (remaining >= _SHORTEST)
-        step = _step(g, G, ahead)
-        ends = np.minimum(np.maximum(Y[rows] + step, linear.low), linear.high)
-        stopped = (ends != Y[rows] + step) & moving
-        some = np.flatnonzero(stopped.any(axis=1))
-        if len(some):
-            steep = np.where(usable[some, :, None] & moving, slopes[going][some], 0.0)
-            stops = np.where(stopped[some], (ends - Y[rows])[some], 0.0)
-            step[some] = _with_stops(linear, g[some], steep, ahead[some], stopped[some], stops)
+        y, g, usable = Y[rows], np.where(usable, g, 0.0)[going], usable[going]
+        ahead = (X[rows] - y) * (remaining >= _SHORTEST)
+        step = _step(g, G[going], ahead)
+        steep = np.where(usable[..., None] & moving, slopes[going], 0.0)
+        step = _within_sides(linear, y, step, g, steep, ahead)
         longest = np.maximum(np.abs(step).max(axis=1, keepdims=True), _LONGEST)
-        Y[rows] = linear.project(Y[rows] + step * (_LONGEST / longest))
+        Y[rows] = linear.project(y + step * (_LONGEST / longest))
     return Y
 
 
@@ -244,26 +241,54 @@ def _step(g: Array, G: Array, ahead: Array) -> Array:
     return np.asarray(ahead - (np.swapaxes(G, 1, 2) @ _multipliers(G, gap)[..., None])[..., 0])
 
 
-def _with_stops(
-    linear: Domain,
-    g: Array,
-    steep: Array,
-    ahead: Array,
-    stopped: NDArray[np.bool_],
-    stops: Array,
+def _within_sides(
+    linear: Domain, Y: Array, step: Array, g: Array, steep: Array, ahead: Array
 ) -> Array:
+    """Steps from points Y (R, d) that end at the sides of the linear part that they crossed: (R, d).
+
+    g, steep: limits (R, k) with their slopes (R, k, d), as they are in the cube. ahead: ways that
+    steps should be like, (R, d).
+    """
+    A, b = linear.one_sided
+    moving = linear.continuous & (linear.high > linear.low)
+    slopes, room = A * moving, Y @ A.T - b
+    stopped, crossed = np.zeros(Y.shape, dtype=bool), np.zeros(room.shape, dtype=bool)
+    step, rows = step.copy(), np.arange(len(Y))
+    for _ in range(_SIDES):
+        there = Y[rows] + step[rows]
+        beyond = ((there < linear.low) | (there > linear.high)) & moving & ~stopped[rows]
+        over = (there @ A.T > b + _REACHED) & ~crossed[rows]
+        more = beyond.any(axis=1) | over.any(axis=1)
+        rows = rows[more]
+        if not len(rows):
+            break
+        stopped[rows] |= beyond[more]
+        crossed[rows] |= over[more]
+        ends = np.minimum(np.maximum(Y[rows] + step[rows], linear.low), linear.high) - Y[rows]
+        sides = np.where(crossed[rows, :, None], slopes, 0.0)
+        step[rows] = _with_stops(
+            linear.normals,
+            np.concatenate([g[rows], np.where(crossed[rows], room[rows], 0.0)], axis=1),
+            np.concatenate([steep[rows], sides], axis=1),
+            ahead[rows],
+            np.where(stopped[rows], ends, np.nan),
+        )
+    return step
+
+
+def _with_stops(normals: Array | None, g: Array, steep: Array, ahead: Array, ends: Array) -> Array:
     """Steps (R, d) of which some coordinates are given: others meet limits and equations.
 
-    steep: the slopes (R, k, d), as they are in the cube. stopped, stops: which coordinates are
-    given, and how far they go, (R, d).
+    ends: (R, d), those that are given; else NaN.
     """
+    stopped = ~np.isnan(ends)
+    stops = np.where(stopped, ends, 0.0)
     G, ahead = np.where(stopped[:, None], 0.0, steep), np.where(stopped, 0.0, ahead)
-    normals = linear.normals
     if normals is not None:
         N = np.where(stopped[:, None], 0.0, normals)
         across = np.linalg.pinv(N, rcond=_RIDGE**0.5)
         G = G - (G @ across) @ N
-        ahead = ahead - (across @ (N @ ahead[..., None] + (normals @ stops.T).T[..., None]))[..., 0]
+        ahead = ahead - (across @ (N @ ahead[..., None] + (stops @ normals.T)[..., None]))[..., 0]
     return _step(g + (steep @ stops[..., None])[..., 0], G, ahead) + stops
 
 

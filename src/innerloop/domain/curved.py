@@ -9,23 +9,15 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from innerloop.domain.newton import newton
 from innerloop.types import Array
 
 if TYPE_CHECKING:
     from innerloop.domain.domain import Domain
 
-_NEWTON_STEPS = 8
 # Pulled points are this close to where the way becomes free, in parts of the way; so many places on
 # it are looked at together, if there are few points, or at one time.
 _CLOSEST, _PLACES, _MOST_PLACES = 2.0**-40, 15, 512
-# The last steps are the shortest ones from where the others have led: these converge faster.
-_SHORTEST = 4
-# Steps aim this far beyond the distance that is to be kept, in coordinates.
-_REACHED = 4e-10
-# Keeps limits that touch each other from making a system singular.
-_RIDGE = 1e-12
-# No step is longer: far away a linear function says little.
-_LONGEST = 0.5
 # A discrete value that differs counts as much as this in a distance.
 _DISCRETE = 10.0
 
@@ -191,89 +183,3 @@ def meets(limits: tuple[Limit, ...], X: Array, slack: float) -> NDArray[np.bool_
         rows = np.flatnonzero(inside)
         inside[rows] = limit.excess(X[rows], slack) <= 0.0
     return inside
-
-
-def newton(linear: Domain, limits: tuple[Limit, ...], X: Array) -> Array:
-    """Points near by that meet limits, if Newton's method finds some.
-
-    With g and G the functions and their slopes at y, the next point nearest to x is
-
-        y <- x - G^T t,    G G^T t = g + G (x - y),    t >= 0,
-
-    over the limits that are or were not met, moved into the linear part (Nocedal and Wright 2006,
-    section 18.1). Coordinates that a step takes beyond their ends stop there, and the others move
-    instead. In the last steps x = y.
-
-    Args:
-        linear: the domain without limits.
-        limits: some of them.
-        X: (R, d), points of the linear part.
-
-    Returns:
-        Points of the linear part, (R, d).
-    """
-    moving = linear.continuous & (linear.high > linear.low)
-    Y, rows = X.copy(), np.arange(len(X))
-    held = np.zeros((len(X), len(limits)), dtype=bool)
-    for remaining in reversed(range(_NEWTON_STEPS)):
-        found = [limit.linearized(Y[rows]) for limit in limits]
-        g = np.stack([value for value, _ in found], axis=1)
-        slopes = np.stack([slope for _, slope in found], axis=1)
-        held |= g > 0.0
-        usable = held & np.isfinite(g) & np.isfinite(slopes).all(axis=2)
-        G = linear.in_plane(np.where(usable[..., None] & moving, slopes, 0.0))
-        going = usable.any(axis=1) & (g > _REACHED * np.abs(slopes).sum(axis=2)).any(axis=1)
-        if not going.any():
-            break
-        rows, held = rows[going], held[going]
-        g, G, usable = np.where(usable, g, 0.0)[going], G[going], usable[going]
-        ahead = (X[rows] - Y[rows]) * (remaining >= _SHORTEST)
-        step = _step(g, G, ahead)
-        ends = np.minimum(np.maximum(Y[rows] + step, linear.low), linear.high)
-        stopped = (ends != Y[rows] + step) & moving
-        some = np.flatnonzero(stopped.any(axis=1))
-        if len(some):
-            steep = np.where(usable[some, :, None] & moving, slopes[going][some], 0.0)
-            stops = np.where(stopped[some], (ends - Y[rows])[some], 0.0)
-            step[some] = _with_stops(linear, g[some], steep, ahead[some], stopped[some], stops)
-        longest = np.maximum(np.abs(step).max(axis=1, keepdims=True), _LONGEST)
-        Y[rows] = linear.project(Y[rows] + step * (_LONGEST / longest))
-    return Y
-
-
-def _step(g: Array, G: Array, ahead: Array) -> Array:
-    """The least change of ways ahead (R, d) that meets g + G step <= 0: (R, d)."""
-    gap = g + (G @ ahead[..., None])[..., 0]
-    return np.asarray(ahead - (np.swapaxes(G, 1, 2) @ _multipliers(G, gap)[..., None])[..., 0])
-
-
-def _with_stops(
-    linear: Domain,
-    g: Array,
-    steep: Array,
-    ahead: Array,
-    stopped: NDArray[np.bool_],
-    stops: Array,
-) -> Array:
-    """Steps (R, d) of which some coordinates are given: others meet limits and equations.
-
-    steep: the slopes (R, k, d), as they are in the cube. stopped, stops: which coordinates are
-    given, and how far they go, (R, d).
-    """
-    G, ahead = np.where(stopped[:, None], 0.0, steep), np.where(stopped, 0.0, ahead)
-    normals = linear.normals
-    if normals is not None:
-        N = np.where(stopped[:, None], 0.0, normals)
-        across = np.linalg.pinv(N, rcond=_RIDGE**0.5)
-        G = G - (G @ across) @ N
-        ahead = ahead - (across @ (N @ ahead[..., None] + (normals @ stops.T).T[..., None]))[..., 0]
-    return _step(g + (steep @ stops[..., None])[..., 0], G, ahead) + stops
-
-
-def _multipliers(G: Array, gap: Array) -> Array:
-    """t >= 0 with G G^T t = gap, for slopes G (R, k, d) and gaps (R, k): (R, k)."""
-    gram = G @ np.swapaxes(G, 1, 2)
-    k = np.arange(gram.shape[1])
-    size = gram[:, k, k]
-    gram[:, k, k] += np.where(size > 0.0, _RIDGE * size, 1.0)
-    return np.asarray(np.maximum(np.linalg.solve(gram, gap[..., None])[..., 0], 0.0))

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from innerloop.domain import polytope
-from innerloop.domain.curved import Curved, Limit, meets, newton
+from innerloop.domain.curved import Curved, Limit, meets
+from innerloop.domain.newton import newton
 from innerloop.domain.sampler import KNOWN, Sampler
 from innerloop.errors import InputError
 from innerloop.types import Array

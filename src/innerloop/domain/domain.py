@@ -311,7 +311,7 @@ class Domain:
     def _limits_near(self, X: Array) -> tangent.Limits:
         """The inequalities at points (R, d), but for equations, and the limits that are cheap."""
         moving = self.continuous & (self.high > self.low)
-        A, b = self._one_sided
+        A, b = self.one_sided
         over, slopes = X @ A.T - b, np.broadcast_to(A * moving, (len(X), *A.shape))
         curved = () if self.curved is None else self.curved.limits
         found = [limit.linearized(X) for limit in curved if not limit.is_costly]
@@ -322,7 +322,7 @@ class Domain:
         return tangent.Limits(over, slopes)
 
     @cached_property
-    def _one_sided(self) -> tuple[Array, Array]:
+    def one_sided(self) -> tuple[Array, Array]:
         """A (k, d) and b (k,) of the inequalities that are not halves of equations."""
         opposite = (self.A[:, None] == -self.A).all(axis=2) & (self.b[:, None] + self.b <= SLACK)
         single = ~opposite.any(axis=1)

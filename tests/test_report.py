@@ -384,6 +384,12 @@ def test_the_page_says_so_where_a_part_is_modelled(written):
     assert "learned from" not in written("mixed").read_text()
 
 
+@pytest.mark.parametrize(("n", "there"), [(60, True), (5001, False)])
+def test_trials_are_in_the_page_as_csv_unless_they_are_many(n, there):
+    shown = data_of(html_of(long_study(n, d=1), next_points=0))
+    assert (shown["csv"] is not None) is there
+
+
 def test_what_is_left_to_gain():
     assert outlook(subject_of(il.Optimizer(PLANE, seed=0), 4)) == ["Nothing has been tried yet."]
     assert (

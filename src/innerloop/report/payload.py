@@ -45,13 +45,17 @@ def payload(subject: Subject) -> dict[str, Any]:
         "workers": _workers(subject),
         "foreign": subject.case.is_inferred,
         "copies": _copies(subject),
-        "csv": base64.b64encode(
-            zlib.compress(subject.case.csv.encode("utf-8", "replace"))
-        ).decode(),
+        # Of many trials the page would be nothing else.
+        "csv": _compressed(subject.case.csv) if subject.shows_all else None,
         "file": "trials.csv",
         "next": [_next(subject, trial) for trial in subject.next_trials],
         "model": None if subject.model is None else _model(subject, subject.model),
     }
+
+
+def _compressed(text: str) -> str:
+    """Text as browsers can unpack it."""
+    return base64.b64encode(zlib.compress(text.encode("utf-8", "replace"))).decode()
 
 
 def _workers(subject: Subject) -> list[str]:

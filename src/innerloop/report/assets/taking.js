@@ -67,5 +67,5 @@ function downloadButton() {
 function drawTaking() {
   if (data.copies) document.querySelector("#summary .params").append(copyButtons(data.copies));
   const host = document.querySelector("#trials > .content");
-  if (host) host.prepend(html("div", { class: "controls" }, downloadButton()));
+  if (host && data.csv) host.prepend(html("div", { class: "controls" }, downloadButton()));
 }
